@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Libraries from the distribution. Each is used behind one adapter file; ARCHITECTURE.md says which.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(simdjson REQUIRED)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+find_package(yaml-cpp REQUIRED)
+if(HEADWAY_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(HEADWAY_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
