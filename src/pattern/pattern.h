@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The behaviour pattern of one rank: what is left of its trace after the fold. Tens of KB; everything the diagnosis
+// reads is here, so that findings from a .hwp file equal findings from the trace it was made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "trace/comm.h"
+#include "trace/event.h"
+#include "trace/import_log.h"
+
+namespace headway::pattern {
+
+// What a rank was doing, each instant exactly once: the highest class that runs (PerfTracker's priority order, with the
+// host's classes split). Everything but kCommunication is the rank's own time.
+enum class WorkClass : uint8_t {
+  kCompute,        // compute kernels; on a job without devices the framework operators
+  kMemory,         // copies and sets on the device
+  kCommunication,  // exposed: a communication operation is open and nothing above runs
+  kRuntime,        // CUDA/HIP runtime calls while the device is idle
+  kInput,          // fetching the next batch
+  kHost,           // Python and other host code while the device is idle
+  kIdle,           // nothing ran: a hole on the driving thread
+};
+inline constexpr int kWorkClasses = 7;
+[[nodiscard]] const char* ToString(WorkClass c);  // "compute", "memory", "communication", "runtime", "input", "host", "idle"
+
+using FunctionId = int32_t;  // index into RankPattern::functions; -1 = none
+
+// A function: a kernel with its geometry, a copy kind, a communication kernel, a runtime call, or a host call path
+// (a node of the tree of frames; its own numbers are of the leaf itself, without its children).
+struct Function {
+  std::string name;         // leaf name, addresses stripped
+  FunctionId parent = -1;   // call path; always a smaller index; -1 = root
+  WorkClass work_class = WorkClass::kHost;
+  int64_t calls = 0;
+  Nanos total = 0;          // sum of durations (self time for host frames)
+  Nanos uncovered = 0;      // PerfTracker's beta x window: not covered by a higher class (overlapping kernels count each)
+  // Utilisation of the resource the function is meant to use, duration-weighted, and its deviation; `resource` says
+  // which and in what unit ("occupancy", "GB/s"); empty = nothing recorded, mu and sigma mean nothing.
+  double mu = 0;
+  double sigma = 0;
+  std::string resource;
+};
+
+// Own time of one function in one step. Exclusive: the sum over functions and classes is the step's length.
+struct FunctionStep {
+  int32_t step = 0;  // index into RankPattern::steps
+  FunctionId function = -1;
+  Nanos own = 0;
+  int32_t calls = 0;
+};
+
+struct Step {
+  int64_t number = 0;  // ProfilerStep#N
+  Nanos start = 0;     // own clock, Unix ns
+  Nanos end = 0;       // start of the next step; of the last step its own end
+  std::array<Nanos, kWorkClasses> by_class{};  // sums to end - start
+  // The longest uninterrupted stretch of own time without any event boundary of the driving thread: a pause shows here.
+  Nanos longest_stretch = 0;
+  Nanos longest_stretch_start = 0;
+  FunctionId longest_stretch_function = -1;
+  int32_t launches = 0;       // runtime launch calls
+  int32_t device_rows = 0;    // kernels, copies, sets
+  int32_t syncs = 0;          // runtime calls that wait for the device
+  Nanos sync_time = 0;        // time inside them
+  Nanos launch_delay = 0;     // sum over kernels of start - launch end where the stream was empty (host-bound mark)
+  Nanos comm_overlapped = 0;  // communication open while own work ran
+};
+
+struct RankPattern {
+  trace::RankMeta meta;  // without lanes' rows; `source` is the trace's
+  std::vector<Step> steps;
+  bool steps_marked = true;      // false: no marks in the file, the window is one step or steps were inferred
+  bool has_device = false;       // device rows exist
+  std::vector<Function> functions;
+  std::vector<FunctionStep> function_steps;  // by (step, function)
+  trace::RankComms comms;
+  Nanos window_start = 0;  // first and last instant of the steps; own clock
+  Nanos window_end = 0;
+  int64_t events = 0;
+  // Device figures over the whole file, whole ns, by interval union (docs/reading-the-report.md): what peers print.
+  struct DeviceSums {
+    Nanos span = 0, busy = 0, compute = 0, communication = 0, copy = 0, set = 0;
+    Nanos exposed_communication = 0;  // communication minus compute, copies and sets
+    Nanos exposed_copy = 0;           // copies minus kernels, sets and communication
+    int64_t rows = 0;
+    int64_t unlinked_rows = 0;        // launch not in the file
+    Nanos unlinked_time = 0;
+  };
+  DeviceSums device_all;     // --gpu-events all
+  DeviceSums device_linked;  // --gpu-events linked
+  Nanos unknown_name_time = 0;
+  Nanos overhead = 0;        // the profiler's own events
+  int64_t thinned_instances = 0;
+  trace::ImportLog log;
+};
+
+}  // namespace headway::pattern
