@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,22 +30,34 @@ enum class WorkClass : uint8_t {
 inline constexpr int kWorkClasses = 7;
 [[nodiscard]] const char* ToString(WorkClass c);  // "compute", "memory", "communication", "runtime", "input", "host", "idle"
 
-using FunctionId = int32_t;  // index into RankPattern::functions; -1 = none
+using FunctionId = int32_t;  // index into RankPattern::function_table; -1 = none
 
 // A function: a kernel with its geometry, a copy kind, a communication kernel, a runtime call, or a host call path
 // (a node of the tree of frames; its own numbers are of the leaf itself, without its children).
-struct Function {
-  std::string name;         // leaf name, addresses stripped
-  FunctionId parent = -1;   // call path; always a smaller index; -1 = root
+struct FunctionName {
+  std::string name;        // leaf name, addresses stripped
+  FunctionId parent = -1;  // call path; always a smaller index; -1 = root
   WorkClass work_class = WorkClass::kHost;
+  // Which resource mu and sigma speak of, with its unit ("occupancy", "GB/s"); empty = nothing recorded.
+  std::string resource;
+
+  bool operator==(const FunctionName&) const = default;
+};
+
+// The names of a rank's functions, in canonical order (depth first, children by class and name), so that ranks that ran
+// the same functions have equal tables. Immutable and shared: ten thousand ranks of a job hold few distinct ones.
+using FunctionTable = std::vector<FunctionName>;
+
+// What one rank measured of a function; parallel to its FunctionTable.
+struct FunctionTotals {
   int64_t calls = 0;
-  Nanos total = 0;          // sum of durations (self time for host frames)
-  Nanos uncovered = 0;      // PerfTracker's beta x window: not covered by a higher class (overlapping kernels count each)
-  // Utilisation of the resource the function is meant to use, duration-weighted, and its deviation; `resource` says
-  // which and in what unit ("occupancy", "GB/s"); empty = nothing recorded, mu and sigma mean nothing.
+  Nanos total = 0;      // sum of durations (self time for host frames)
+  Nanos uncovered = 0;  // PerfTracker's beta x window: not covered by a higher class (overlapping kernels count each)
+  // Utilisation of the resource the function is meant to use, duration-weighted, and its deviation.
   double mu = 0;
   double sigma = 0;
-  std::string resource;
+
+  bool operator==(const FunctionTotals&) const = default;
 };
 
 // Own time of one function in one step. Exclusive: the sum over functions and classes is the step's length.
@@ -58,7 +71,8 @@ struct FunctionStep {
 struct Step {
   int64_t number = 0;  // ProfilerStep#N
   Nanos start = 0;     // own clock, Unix ns
-  Nanos end = 0;       // start of the next step; of the last step its own end
+  Nanos end = 0;       // start of the next step; of the last step its own end, or the end of device work if later
+  Nanos marked_end = 0;  // where the mark itself ended
   std::array<Nanos, kWorkClasses> by_class{};  // sums to end - start
   // The longest uninterrupted stretch of own time without any event boundary of the driving thread: a pause shows here.
   Nanos longest_stretch = 0;
@@ -77,23 +91,34 @@ struct RankPattern {
   std::vector<Step> steps;
   bool steps_marked = true;      // false: no marks in the file, the window is one step or steps were inferred
   bool has_device = false;       // device rows exist
-  std::vector<Function> functions;
+  std::shared_ptr<const FunctionTable> function_table;  // never null in a finished pattern
+  std::vector<FunctionTotals> functions;                // parallel to *function_table
   std::vector<FunctionStep> function_steps;  // by (step, function)
   trace::RankComms comms;
   Nanos window_start = 0;  // first and last instant of the steps; own clock
   Nanos window_end = 0;
   int64_t events = 0;
-  // Device figures over the whole file, whole ns, by interval union (docs/reading-the-report.md): what peers print.
+  // Device figures over the whole file in whole ns, by interval union: what the peers' tables print. Time by the set of
+  // kinds that run at once, so that every union, overlap and exposed share is a sum (docs/reading-the-report.md).
   struct DeviceSums {
-    Nanos span = 0, busy = 0, compute = 0, communication = 0, copy = 0, set = 0;
-    Nanos exposed_communication = 0;  // communication minus compute, copies and sets
-    Nanos exposed_copy = 0;           // copies minus kernels, sets and communication
+    static constexpr int kCompute = 1, kCommunication = 2, kCopy = 4, kSet = 8;  // bits of the index
+    Nanos first = 0, last = 0;          // first start, last end; own clock
+    std::array<Nanos, 16> by_kinds{};   // [0] = idle inside the span
     int64_t rows = 0;
-    int64_t unlinked_rows = 0;        // launch not in the file
-    Nanos unlinked_time = 0;
+
+    // Time in which at least one of `kinds` runs, and none of `without`.
+    [[nodiscard]] Nanos Union(int kinds, int without = 0) const {
+      Nanos sum = 0;
+      for (int mask = 1; mask < 16; ++mask) {
+        if ((mask & kinds) != 0 && (mask & without) == 0) sum += by_kinds[static_cast<size_t>(mask)];
+      }
+      return sum;
+    }
+    bool operator==(const DeviceSums&) const = default;
   };
   DeviceSums device_all;     // --gpu-events all
   DeviceSums device_linked;  // --gpu-events linked
+  bool linked_only = false;  // the fold left rows without a launch out of everything else too
   Nanos unknown_name_time = 0;
   Nanos overhead = 0;        // the profiler's own events
   int64_t thinned_instances = 0;
