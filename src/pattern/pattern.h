@@ -28,7 +28,7 @@ enum class WorkClass : uint8_t {
   kIdle,           // nothing ran: a hole on the driving thread
 };
 inline constexpr int kWorkClasses = 7;
-[[nodiscard]] const char* ToString(WorkClass c);  // "compute", "memory", "communication", "runtime", "input", "host", "idle"
+[[nodiscard]] const char* ToString(WorkClass c);  // "compute", …, "idle"
 
 using FunctionId = int32_t;  // index into RankPattern::function_table; -1 = none
 

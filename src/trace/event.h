@@ -52,7 +52,7 @@ inline constexpr uint8_t kFlagUnknownName = 128; // on a device, and no rule of 
 
 // 40 bytes; a file of any size passes through the sorter in this form.
 struct Event {
-  Nanos start = 0;           // Unix ns of the host's clock
+  Nanos start = 0;           // ns since RankMeta::time_base: add it (known only once the file was read) for Unix ns
   Nanos duration = 0;        // >= 0
   uint32_t sequence = 0;     // position in the file: the last tie-breaker, so that order never depends on buffering
   NameId name = 0;
@@ -71,6 +71,8 @@ struct Event {
   if (a.duration != b.duration) return a.duration > b.duration;
   return a.sequence < b.sequence;
 }
+
+[[nodiscard]] const char* ToString(EventKind kind);  // "kernel", "comm-kernel", …
 
 [[nodiscard]] constexpr bool IsDeviceWork(EventKind k) {
   return k == EventKind::kKernel || k == EventKind::kCommKernel || k == EventKind::kMemcpy || k == EventKind::kMemset;
@@ -138,6 +140,8 @@ struct RankMeta {
   bool with_stack = false;
   bool record_shapes = false;
   Nanos time_resolution = 1;  // 1 = ns, 1000 = whole microseconds
+  Nanos time_base = 0;        // Unix ns of Event::start 0 (baseTimeNanoseconds); rows may come before it in the file
+  std::vector<std::pair<std::string, int64_t>> categories;  // rows by category as written, sorted by name
 };
 
 }  // namespace headway::trace

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pattern/comm_tracker.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "pattern/rank_list.h"
+
+namespace headway::pattern {
+
+using trace::CommInstance;
+
+int32_t CommTracker::LocalGroup(const trace::Event& event, const trace::CommDetail& detail, bool blocking) {
+  const bool named = detail.pg_name != 0 || detail.pg_ranks != 0 || detail.pg_desc != 0;
+  const auto key = named ? std::make_tuple(detail.pg_name, detail.pg_desc, detail.pg_ranks, int32_t{-1})
+                         : std::make_tuple(0U, 0U, 0U, static_cast<int32_t>(event.lane));
+  if (auto it = group_index_.find(key); it != group_index_.end()) return it->second;
+  trace::LocalGroup group;
+  const bool is_device = event.kind == trace::EventKind::kCommKernel;
+  group.is_device = is_device;
+  group.is_p2p = blocking;
+  group.lane = event.lane;
+  if (event.lane < meta_.lanes.size()) group.lane_tid = meta_.lanes[event.lane].tid;
+  if (named) {
+    group.name = names_.Get(detail.pg_name);
+    group.desc = names_.Get(detail.pg_desc);
+    const trace::ProcessGroup* declared = nullptr;
+    for (const trace::ProcessGroup& pg : meta_.groups) {
+      if (!group.name.empty() && pg.name == group.name) declared = &pg;
+    }
+    bool cut = false;
+    group.ranks = ParseRankList(names_.Get(detail.pg_ranks), &cut);
+    if (declared != nullptr && (cut || group.ranks.empty())) group.ranks = declared->ranks;
+    if (declared == nullptr && cut) group.ranks.clear();  // a cut list is not the group
+    if (declared != nullptr && group.desc.empty()) group.desc = declared->desc;
+  }
+  const auto id = static_cast<int32_t>(groups_.size());
+  groups_.push_back(std::move(group));
+  group_index_.emplace(key, id);
+  return id;
+}
+
+int CommTracker::Start(const trace::Event& event, const trace::CommDetail& detail, bool blocking, bool chained,
+                       int32_t step) {
+  CommInstance instance;
+  instance.start = event.start;
+  instance.end = event.end();
+  instance.exposed_begin = instance.exposed_end = event.start;
+  instance.bytes = detail.bytes;
+  instance.seq = detail.seq;
+  instance.local_group = LocalGroup(event, detail, blocking);
+  instance.step = step;
+  instance.peer = detail.peer;
+  instance.op = detail.op;
+  instance.chained = chained;
+  if (pending_ > 0) {
+    instance.exposed = pending_;
+    instance.exposed_begin = pending_begin_;
+    instance.exposed_end = pending_end_;
+    pending_ = 0;
+  }
+  const int handle = static_cast<int>(instances_.size());
+  instances_.push_back(instance);
+  const auto before = [this](int a, int b) {
+    const Nanos ea = instances_[static_cast<size_t>(a)].end;
+    const Nanos eb = instances_[static_cast<size_t>(b)].end;
+    return ea != eb ? ea < eb : a < b;
+  };
+  open_.insert(std::upper_bound(open_.begin(), open_.end(), handle, before), handle);
+  return handle;
+}
+
+void CommTracker::End(int handle) {
+  open_.erase(std::find(open_.begin(), open_.end(), handle));
+  last_ = handle;
+}
+
+void CommTracker::Expose(CommInstance* instance, Nanos from, Nanos to) {
+  if (instance->exposed == 0) instance->exposed_begin = from;
+  instance->exposed_end = to;
+  instance->exposed += to - from;
+}
+
+void CommTracker::AddExposed(int handle, Nanos from, Nanos to) {
+  if (handle != kNone) {
+    Expose(&instances_[static_cast<size_t>(handle)], from, to);
+    return;
+  }
+  if (pending_ == 0) pending_begin_ = from;
+  pending_end_ = to;
+  pending_ += to - from;
+}
+
+void CommTracker::DropPending() {
+  if (pending_ > 0 && last_ != kNone) {
+    CommInstance& last = instances_[static_cast<size_t>(last_)];
+    if (last.exposed == 0) last.exposed_begin = pending_begin_;
+    last.exposed_end = pending_end_;
+    last.exposed += pending_;
+  }
+  pending_ = 0;
+}
+
+void CommTracker::Export(Nanos time_base, trace::RankComms* out) {
+  DropPending();
+  const auto tick = [](Nanos t) {  // floor, also for negative times
+    const Nanos r = t % trace::kCommTick;
+    return t - (r < 0 ? r + trace::kCommTick : r);
+  };
+  if (instances_.size() > max_instances_) {
+    // Every k-th of a group, k a power of two, so that ranks of a group keep the same ones; seq keeps the true ordinal.
+    size_t stride = 2;
+    while (instances_.size() / stride > max_instances_) stride *= 2;
+    std::vector<int64_t> seen(groups_.size(), 0);
+    std::vector<CommInstance> kept;
+    for (CommInstance& instance : instances_) {
+      const int64_t ordinal = seen[static_cast<size_t>(instance.local_group)]++;
+      if (instance.seq < 0) instance.seq = ordinal;
+      if (instance.seq % static_cast<int64_t>(stride) == 0) kept.push_back(instance);
+    }
+    thinned_ = static_cast<int64_t>(instances_.size() - kept.size());
+    instances_ = std::move(kept);
+  }
+  for (CommInstance& instance : instances_) {
+    instance.start = tick(instance.start + time_base);
+    instance.end = std::max(instance.start, tick(instance.end + time_base));
+    instance.exposed_begin = tick(instance.exposed_begin + time_base);
+    instance.exposed_end = std::max(instance.exposed_begin, tick(instance.exposed_end + time_base));
+    instance.exposed = std::min(tick(instance.exposed), instance.exposed_end - instance.exposed_begin);
+  }
+  out->instances = std::move(instances_);
+  out->groups = std::move(groups_);
+}
+
+}  // namespace headway::pattern

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fold's heart: rows of one rank in time order -> what the rank was doing, each instant exactly once.
+//
+// At each instant the highest class that runs is on the rank's critical chain: compute kernel > memory operation >
+// exposed communication > runtime call > other host code > nothing. On a job without devices the framework operators on
+// the driving threads are the compute, and a rank is in exposed communication when an operation is open and its driving
+// thread only waits or stands in a hole. docs/reading-the-report.md gives the rules in full.
+#pragma once
+
+#include <queue>
+#include <vector>
+
+#include "base/string_pool.h"
+#include "pattern/comm_tracker.h"
+#include "pattern/device_sums.h"
+#include "pattern/function_tree.h"
+#include "pattern/lane_roles.h"
+#include "pattern/launch_tracker.h"
+#include "pattern/pattern.h"
+#include "trace/event.h"
+
+namespace headway::pattern {
+
+// Side tables of Event::detail.
+struct DetailTables {
+  std::vector<trace::CommDetail> comm;
+  std::vector<trace::CopyDetail> copy;
+  std::vector<trace::KernelDetail> kernel;
+};
+
+struct SweepInput {
+  const StringPool* names = nullptr;
+  const trace::RankMeta* meta = nullptr;
+  const DetailTables* details = nullptr;
+  const CorrelationSet* launched = nullptr;  // correlations of all launches in the file
+  std::vector<LaneRole> roles;
+  bool has_device = false;
+  bool linked_only = false;  // leave rows without a launch out
+  size_t max_instances = 0;
+};
+
+class CriticalSweep {
+ public:
+  // `steps` with start, end, marked_end and number set, in order, back to back; file-relative times.
+  CriticalSweep(const SweepInput& input, std::vector<Step> steps);
+
+  void Add(const trace::Event& event);  // in order of trace::Before
+  // Closes what is open and moves everything into `out` (functions, steps, comms, device sums).
+  void Finish(size_t max_functions, double min_share, RankPattern* out);
+
+ private:
+  struct Frame {
+    uint32_t id = 0;  // slot in open_
+    FunctionTree::Node node = FunctionTree::kRoot;       // charged with self time
+    FunctionTree::Node path = FunctionTree::kRoot;       // parent of children
+    uint32_t comm_detail = 0;
+    Nanos start = 0;
+    Nanos self = 0;       // time as the innermost frame of its thread
+    Nanos top_since = 0;
+    enum class Nature : uint8_t { kWork, kContainer, kWait } nature = Nature::kWork;
+    bool input = false;  // inside a data loader
+    bool sync = false;   // waits for the device
+  };
+  struct Open {  // a row whose end is still to come
+    trace::EventKind kind = trace::EventKind::kOther;
+    trace::LaneId lane = 0;
+    FunctionTree::Node node = FunctionTree::kRoot;
+    int comm = CommTracker::kNone;
+    int device_kind = 0;
+    bool linked = true;
+    Nanos start = 0;
+    Nanos covered = 0;  // cumulative time of higher classes at its start
+    double utilisation = -1;
+    const char* resource = "";
+  };
+  struct Ending {
+    Nanos at = 0;
+    uint32_t order = 0;  // reverse order of starting: inner frames end before outer ones
+    uint32_t slot = 0;
+    bool operator>(const Ending& o) const { return at != o.at ? at > o.at : order < o.order; }
+  };
+  struct Choice {
+    WorkClass work_class = WorkClass::kIdle;
+    FunctionTree::Node node = FunctionTree::kRoot;
+    int comm = CommTracker::kNone;
+    bool waits = false;  // an explicit wait, with or without an open operation
+  };
+
+  void AdvanceTo(Nanos at);
+  void Attribute(Nanos from, Nanos to);
+  [[nodiscard]] Choice Choose() const;
+  [[nodiscard]] const Frame* DrivingFrame() const;
+
+  void StartDevice(const trace::Event& event);
+  void StartHostFrame(const trace::Event& event);
+  void StartCommLoop(const trace::Event& event);
+  void End(const Ending& ending);
+  void EndFrame(const Ending& ending);
+  uint32_t Push(const trace::Event& event, const Open& open);
+  Frame MakeFrame(const trace::Event& event, const Frame* outer);
+  [[nodiscard]] trace::CommDetail CommOf(const trace::Event& event) const;
+  [[nodiscard]] Nanos Covered(trace::EventKind kind) const;
+
+  const SweepInput in_;
+  FunctionTree tree_;
+  CommTracker comms_;
+  LaunchTracker launches_;
+  DeviceSumsSweep sums_all_, sums_linked_;
+
+  std::vector<Step> steps_;
+  int32_t step_ = -1;   // running step, -1 = outside
+  size_t next_step_ = 0;
+  Nanos now_ = 0;
+  bool started_ = false;
+
+  std::vector<std::vector<Frame>> stacks_;  // by lane; driving lanes only
+  std::vector<trace::LaneId> driving_;
+  std::vector<Open> open_;                  // slots, reused
+  std::vector<uint32_t> free_;
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
+  uint32_t order_ = 0;
+  std::vector<uint32_t> running_compute_, running_memory_;  // slots, by start
+  std::vector<uint32_t> running_comm_;                       // device communication
+  std::vector<Nanos> stream_end_;                            // by lane: end of the last row
+  Nanos covered_compute_ = 0, covered_memory_ = 0, covered_comm_ = 0;  // cumulative: some row of the class or above ran
+  FunctionTree::Node nothing_ = FunctionTree::kRoot;
+  Nanos stretch_start_ = 0;
+  Nanos device_last_ = 0;
+};
+
+}  // namespace headway::pattern

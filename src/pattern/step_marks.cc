@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pattern/step_marks.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace headway::pattern {
+
+namespace {
+
+// "ProfilerStep#12" -> 12; -1 where no number follows the last '#'.
+int64_t StepNumber(std::string_view name) {
+  const size_t hash = name.rfind('#');
+  if (hash == std::string_view::npos) return -1;
+  int64_t number = -1;
+  std::from_chars(name.data() + hash + 1, name.data() + name.size(), number);
+  return number;
+}
+
+Step MakeStep(int64_t number, Nanos start, Nanos end) {
+  Step step;
+  step.number = number;
+  step.start = start;
+  step.end = step.marked_end = end;
+  return step;
+}
+
+}  // namespace
+
+void StepMarks::Count(const trace::Event& event) {
+  if ((event.flags & trace::kFlagClamped) != 0) return;
+  if (event.kind == trace::EventKind::kStep) steps_.push_back({event.lane, event.name, event.start, event.end()});
+  if (event.kind == trace::EventKind::kOptimizer) {
+    optimizers_.push_back({event.lane, event.name, event.start, event.end()});
+  }
+  const bool device = trace::IsDeviceWork(event.kind);
+  if (device || event.kind < trace::EventKind::kOverhead) {
+    first_ = std::min(first_, event.start);
+    last_ = std::max(last_, event.end());
+  }
+  if (device) device_last_ = std::max(device_last_, event.end());
+}
+
+StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const {
+  Steps out;
+  std::vector<Mark> marks;
+  for (const Mark& mark : steps_) {
+    if (mark.lane < roles.size() && roles[mark.lane] == LaneRole::kDriving) marks.push_back(mark);
+  }
+  const auto by_start = [](const Mark& a, const Mark& b) { return a.start < b.start; };
+  std::stable_sort(marks.begin(), marks.end(), by_start);
+  for (const Mark& mark : marks) {
+    const int64_t number = StepNumber(names.Get(mark.name));
+    if (!out.steps.empty() && (out.steps.back().number == number || mark.start < out.steps.back().marked_end)) {
+      if (out.steps.back().number == number) {  // the same step seen on two threads
+        out.steps.back().marked_end = std::max(out.steps.back().marked_end, mark.end);
+      }
+      continue;
+    }
+    out.steps.push_back(MakeStep(number, mark.start, mark.end));
+  }
+  if (out.steps.empty() && first_ <= last_) {
+    out.marked = false;
+    marks = optimizers_;
+    std::stable_sort(marks.begin(), marks.end(), by_start);
+    Nanos begin = first_;
+    for (const Mark& mark : marks) {
+      if (mark.end <= begin) continue;  // several optimizers in a row: one step each only if work lies between them
+      out.steps.push_back(MakeStep(static_cast<int64_t>(out.steps.size()), begin, mark.end));
+      begin = mark.end;
+    }
+    if (out.steps.size() < 2) out.steps.assign(1, MakeStep(0, first_, last_));
+  }
+  for (size_t i = 0; i < out.steps.size(); ++i) {
+    Step& step = out.steps[i];
+    step.end = i + 1 < out.steps.size() ? out.steps[i + 1].start : std::max(step.marked_end, device_last_);
+    step.marked_end = std::min(step.marked_end, step.end);
+  }
+  if (drop_last && out.steps.size() > 1) out.steps.pop_back();
+  return out;
+}
+
+}  // namespace headway::pattern

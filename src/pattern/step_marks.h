@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the steps of a rank begin and end.
+#pragma once
+
+#include <vector>
+
+#include "base/string_pool.h"
+#include "pattern/lane_roles.h"
+#include "pattern/pattern.h"
+#include "trace/event.h"
+
+namespace headway::pattern {
+
+// Collects what may mark steps while rows pass (in file order).
+class StepMarks {
+ public:
+  void Count(const trace::Event& event);
+
+  struct Steps {
+    std::vector<Step> steps;  // back to back, file-relative times, ordered
+    bool marked = true;
+  };
+  // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until
+  // the next one starts; the last one to its own end or, where the device ran on, to the end of device work.
+  // Marks of the same number are merged.
+  [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const;
+
+ private:
+  struct Mark {
+    trace::LaneId lane = 0;
+    StringPool::Id name = 0;
+    Nanos start = 0;
+    Nanos end = 0;
+  };
+  std::vector<Mark> steps_, optimizers_;
+  Nanos first_ = INT64_MAX, last_ = INT64_MIN;  // over rows with a usable time
+  Nanos device_last_ = INT64_MIN;
+};
+
+}  // namespace headway::pattern
