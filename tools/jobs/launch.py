@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the ranks of a job in their surroundings: namespaces, link limits, CPU quotas, other work,
+and a watcher that stops ranks with SIGSTOP when they ask for it."""
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import cpu_quota
+import hang_dumps
+import rank_network
+from machine_load import Burners
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def unavailable(case):
+    """Why this case cannot be run on this machine, or None."""
+    if case.get("netns") and (reason := rank_network.unavailable()):
+        return reason
+    if case.get("quota") and (reason := cpu_quota.unavailable()):
+        return reason
+    return None
+
+
+def launch(case, words, out, limit_s):
+    """Runs train_<job>.py with these words on all ranks.  Returns (exit codes, CPU seconds of the burners);
+    a rank that had to be killed has a negative code."""
+    ranks, processes = case.get("ranks", 4), []
+    with contextlib.ExitStack() as stack:
+        burners = stack.enter_context(Burners(**case.get("burners", {}), limit_s=limit_s))
+        network = None
+        if case.get("netns"):
+            limits = {k if k == "all" else int(k): rate for k, rate in case.get("links", {}).items()}
+            network = stack.enter_context(rank_network.RankNetwork(ranks, limits))
+        quota = stack.enter_context(cpu_quota.CpuQuota()) if case.get("quota") else None
+        stop_fd = stack.enter_context(_stopper())
+        stack.callback(_end, processes)
+        port = _free_port()
+        for rank in range(ranks):
+            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                               OMP_NUM_THREADS="1", MASTER_ADDR=network.address if network else "127.0.0.1",
+                               MASTER_PORT=str(port), GLOO_SOCKET_IFNAME=rank_network.INTERFACE if network else "lo",
+                               STOPPER_FD=str(stop_fd), TORCH_FR_BUFFER_SIZE="200")
+            command = (network.prefix(rank) if network else []) + [
+                sys.executable, f"train_{case.get('job', 'ddp')}.py", "--out", out, *words]
+            with open(f"{out}/log.{rank}", "w") as log:
+                processes.append(subprocess.Popen(command, env=environment, cwd=HERE, stdout=log, stderr=log,
+                                                  pass_fds=[stop_fd]))
+        _watch(processes, quota, case.get("quota", {}), out, limit_s)
+        codes = _end(processes)
+    return codes, burners.cpu_s
+
+
+def _watch(processes, quota, quotas, out, limit_s):
+    """Waits until all ranks have ended, one has failed, a hang has been dumped or time is up."""
+    begin, quotas = time.time(), dict(quotas)
+    while any(p.poll() is None for p in processes) and time.time() - begin < limit_s:
+        time.sleep(0.1)
+        for rank in [r for r in quotas if os.path.exists(f"{out}/pid.{r}.json")]:
+            quota.hold(processes[int(rank)].pid, quotas.pop(rank))
+        if hang_dumps.request(out, processes):
+            return
+        if any(p.poll() for p in processes):
+            time.sleep(2)  # let the others say why, too
+            return
+
+
+def _end(processes):
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+    return [process.wait() for process in processes]
+
+
+@contextlib.contextmanager
+def _stopper():
+    """A pipe end for the ranks; each line "pid ms" stops that process for so long."""
+    read, write = os.pipe()
+
+    def serve():
+        with os.fdopen(read) as lines:
+            for line in lines:
+                pid, ms = line.split()
+                os.kill(int(pid), signal.SIGSTOP)
+                time.sleep(float(ms) / 1e3)
+                os.kill(int(pid), signal.SIGCONT)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield write
+    finally:
+        os.close(write)
+
+
+def _free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
