@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles every header under src/ alone: each includes what it needs. What passed is remembered."""
+
+import argparse
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from compile_flags import read_flags, union  # noqa: E402
+from result_cache import ResultCache, check_all  # noqa: E402
+from source_files import cxx_files  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    parser.add_argument("--build", required=True, help="a build folder with compile_commands.json")
+    parser.add_argument("--compiler", default="c++")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    root = os.path.abspath(arguments.root)
+
+    version = subprocess.run([arguments.compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    cache = ResultCache(root, os.path.join(arguments.build, "lint-cache"), "headers", version)
+    flags = union(read_flags(arguments.build).values())
+    names = [name for name in cxx_files(root) if name.startswith("src/") and name.endswith(".h")]
+
+    def run(name, file_flags):
+        # Through a file that includes it twice, as a header compiled directly warns about its own pragma.
+        text = f'#include "{name[4:]}"\n#include "{name[4:]}"\n'
+        command = [arguments.compiler, *file_flags, "-fsyntax-only", "-x", "c++", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=root)
+        return "" if done.returncode == 0 else f"{name} does not compile alone:\n{done.stderr[:2000]}"
+
+    complaints = check_all(cache, arguments.jobs, names, lambda name: flags, run)
+    print("\n".join(complaints))
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
