@@ -15,6 +15,7 @@ CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps)
     if (in_.roles[i] == LaneRole::kDriving) driving_.push_back(static_cast<trace::LaneId>(i));
   }
   nothing_ = tree_.ChildNamed(FunctionTree::kRoot, "(nothing recorded)", WorkClass::kIdle);
+  waiting_ = tree_.ChildNamed(FunctionTree::kRoot, "(waiting for communication)", WorkClass::kCommunication);
 }
 
 void CriticalSweep::Add(const Event& event) {
@@ -54,9 +55,11 @@ void CriticalSweep::AdvanceTo(Nanos at) {
     if (to > now_) Attribute(now_, to);
     now_ = to;
     if (step_ >= 0 && now_ >= steps_[static_cast<size_t>(step_)].end) {
+      ResolveExposed(comms_.EarliestEnding());
       tree_.EndStep(step_);
       step_ = -1;
     } else if (step_ < 0 && next_step_ < steps_.size() && now_ >= steps_[next_step_].start) {
+      ResolveExposed(comms_.EarliestEnding());
       tree_.EndStep(-1);  // what ran before the window
     }
   }
@@ -69,15 +72,10 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
   if (!running_compute_.empty() || !running_memory_.empty() || !running_comm_.empty()) covered_comm_ += length;
 
   const Choice choice = Choose();
-  if (choice.work_class == WorkClass::kCommunication) {
-    comms_.AddExposed(choice.comm, from, to);
-    stretch_start_ = to;
-  }
-  if (step_ < 0) return;
-  Step& step = steps_[static_cast<size_t>(step_)];
-  step.by_class[static_cast<size_t>(choice.work_class)] += length;
-  tree_.AddOwn(choice.node, length);
   if (choice.work_class != WorkClass::kCommunication) {
+    Charge(choice.work_class, choice.node, length);
+    if (step_ < 0) return;
+    Step& step = steps_[static_cast<size_t>(step_)];
     if (comms_.EarliestEnding() != CommTracker::kNone) step.comm_overlapped += length;
     const Nanos begin = std::max(stretch_start_, step.start);
     if (to - begin > step.longest_stretch) {
@@ -85,6 +83,32 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
       step.longest_stretch_start = begin;
       step.longest_stretch_function = choice.node;  // a node until Finish
     }
+    return;
+  }
+  stretch_start_ = to;
+  if (choice.waits) {
+    comms_.AddExposed(choice.comm, from, to);
+    Charge(WorkClass::kCommunication, choice.node, length);
+    return;
+  }
+  if (exposed_.Full()) ResolveExposed(CommTracker::kNone);
+  const Choice own = ChooseHost();
+  exposed_.Add({from, to, choice.node, own.node, own.work_class});
+}
+
+void CriticalSweep::Charge(WorkClass work_class, FunctionTree::Node node, Nanos length) {
+  if (step_ < 0) return;
+  steps_[static_cast<size_t>(step_)].by_class[static_cast<size_t>(work_class)] += length;
+  tree_.AddOwn(node, length);
+}
+
+void CriticalSweep::ResolveExposed(int handle) {
+  if (exposed_.empty()) return;
+  exposed_.Resolve(now_, &blocked_pieces_, &own_pieces_);
+  for (const ExposedPiece& piece : own_pieces_) Charge(piece.own_class, piece.own_node, piece.to - piece.from);
+  for (const ExposedPiece& piece : blocked_pieces_) {
+    if (handle != CommTracker::kNone) comms_.AddExposed(handle, piece.from, piece.to);
+    Charge(WorkClass::kCommunication, piece.comm_node, piece.to - piece.from);
   }
 }
 
@@ -106,12 +130,19 @@ CriticalSweep::Choice CriticalSweep::Choose() const {
     return {WorkClass::kCommunication, open_[running_comm_.front()].node, comm};
   }
   const Frame* frame = DrivingFrame();
-  if (frame != nullptr && frame->nature == Frame::Nature::kWork) return {tree_.work_class(frame->node), frame->node};
+  if (frame != nullptr && frame->nature == Frame::Nature::kWork) return ChooseHost();
   const int comm = comms_.EarliestEnding();
   const FunctionTree::Node node = frame != nullptr && frame->node != FunctionTree::kRoot ? frame->node : nothing_;
   if (frame != nullptr && frame->nature == Frame::Nature::kWait) return {WorkClass::kCommunication, node, comm, true};
-  if (comm != CommTracker::kNone) return {WorkClass::kCommunication, node, comm};
+  if (comm != CommTracker::kNone) return {WorkClass::kCommunication, waiting_, comm};
   return {WorkClass::kIdle, node};
+}
+
+CriticalSweep::Choice CriticalSweep::ChooseHost() const {
+  const Frame* frame = DrivingFrame();
+  if (frame == nullptr || frame->node == FunctionTree::kRoot) return {WorkClass::kIdle, nothing_};
+  if (frame->nature == Frame::Nature::kWait) return {WorkClass::kIdle, nothing_};
+  return {tree_.work_class(frame->node), frame->node};
 }
 
 Nanos CriticalSweep::Covered(EventKind kind) const {
@@ -333,7 +364,10 @@ void CriticalSweep::EndFrame(const Ending& ending) {
 void CriticalSweep::End(const Ending& ending) {
   AdvanceTo(ending.at);
   const Open& open = open_[ending.slot];
-  if (open.comm != CommTracker::kNone) comms_.End(open.comm);
+  if (open.comm != CommTracker::kNone) {
+    ResolveExposed(open.comm);
+    comms_.End(open.comm);
+  }
   if (open.device_kind != 0) {
     sums_all_.End(ending.at, open.device_kind);
     if (open.linked) sums_linked_.End(ending.at, open.device_kind);

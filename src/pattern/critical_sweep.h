@@ -13,6 +13,7 @@
 #include "base/string_pool.h"
 #include "pattern/comm_tracker.h"
 #include "pattern/device_sums.h"
+#include "pattern/exposure.h"
 #include "pattern/function_tree.h"
 #include "pattern/lane_roles.h"
 #include "pattern/launch_tracker.h"
@@ -83,12 +84,16 @@ class CriticalSweep {
     WorkClass work_class = WorkClass::kIdle;
     FunctionTree::Node node = FunctionTree::kRoot;
     int comm = CommTracker::kNone;
-    bool waits = false;  // an explicit wait, with or without an open operation
+    bool waits = false;  // an explicit wait, with or without an open operation: blocked for certain
   };
 
   void AdvanceTo(Nanos at);
   void Attribute(Nanos from, Nanos to);
   [[nodiscard]] Choice Choose() const;
+  [[nodiscard]] Choice ChooseHost() const;
+  // Settles the buffered exposed time: an operation (`handle`) ended now, or the step did.
+  void ResolveExposed(int handle);
+  void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);
   [[nodiscard]] const Frame* DrivingFrame() const;
 
   void StartDevice(const trace::Event& event);
@@ -123,7 +128,9 @@ class CriticalSweep {
   std::vector<uint32_t> running_comm_;                       // device communication
   std::vector<Nanos> stream_end_;                            // by lane: end of the last row
   Nanos covered_compute_ = 0, covered_memory_ = 0, covered_comm_ = 0;  // cumulative: some row of the class or above ran
-  FunctionTree::Node nothing_ = FunctionTree::kRoot;
+  ExposureBuffer exposed_;
+  std::vector<ExposedPiece> blocked_pieces_, own_pieces_;  // scratch
+  FunctionTree::Node nothing_ = FunctionTree::kRoot, waiting_ = FunctionTree::kRoot;
   Nanos stretch_start_ = 0;
   Nanos device_last_ = 0;
 };

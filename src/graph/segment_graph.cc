@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/segment_graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace headway::graph {
+
+using pattern::RankPattern;
+using trace::Collective;
+using trace::CommInstance;
+using trace::HostClock;
+using trace::JobComms;
+
+namespace {
+
+const HostClock& ClockOf(const JobComms& comms, size_t rank) {
+  return comms.clocks[static_cast<size_t>(comms.clock_of_rank[rank])];
+}
+
+SegmentCollective Split(const Collective& collective, std::span<const RankPattern> ranks, const JobComms& comms) {
+  SegmentCollective out;
+  Nanos latest = INT64_MIN, second = INT64_MIN, first_end = INT64_MAX;
+  for (const trace::CollectiveMember& member : collective.members) {
+    const auto r = static_cast<size_t>(member.rank_index);
+    const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
+    const Nanos start = Align(ClockOf(comms, r), instance.start);
+    first_end = std::min(first_end, Align(ClockOf(comms, r), instance.end));
+    if (start > latest) {
+      second = latest;
+      latest = start;
+      out.last_rank = member.rank_index;
+    } else {
+      second = std::max(second, start);
+    }
+  }
+  out.latest_arrival = latest;
+  out.transfer = std::max<Nanos>(0, first_end - latest);
+  out.margin = second == INT64_MIN ? 0 : latest - second;
+  for (const trace::CollectiveMember& member : collective.members) {
+    const auto r = static_cast<size_t>(member.rank_index);
+    const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
+    if (instance.exposed == 0) continue;
+    // Exposed time lies back to back before exposed_end, but for gaps the fold closed.
+    const Nanos end = Align(ClockOf(comms, r), instance.exposed_end);
+    const Nanos begin = end - instance.exposed;
+    const Nanos wait = std::clamp<Nanos>(latest - begin, 0, instance.exposed);
+    out.wait += wait;
+    out.exposed_transfer += instance.exposed - wait;
+  }
+  return out;
+}
+
+struct Point {
+  Nanos at = 0;
+  Nanos exposed = 0;  // blocked time that ends here
+  int32_t target = -1;
+  int32_t lag = 0;
+  MarkKind kind = MarkKind::kArrive;
+};
+
+// Points of one rank in time order; at equal times: resume, step, arrive.
+std::vector<Point> Points(const RankPattern& rank, const HostClock& clock, const std::vector<int32_t>& collective_of,
+                          const std::vector<SegmentCollective>& collectives) {
+  std::vector<Point> points;
+  points.reserve(rank.comms.instances.size() * 2 + rank.steps.size() + 1);
+  const Nanos begin = Align(clock, rank.window_start);
+  const Nanos end = Align(clock, rank.window_end);
+  for (size_t i = 0; i < rank.comms.instances.size(); ++i) {
+    const CommInstance& instance = rank.comms.instances[i];
+    const int32_t target = collective_of[i];
+    const Nanos start = Align(clock, instance.start);
+    const Nanos resume = Align(clock, instance.exposed_end);
+    if (target >= 0 && start >= begin && start <= end) points.push_back({start, 0, target, 0, MarkKind::kArrive});
+    if (instance.exposed == 0 || resume <= begin || resume > end) continue;
+    if (target >= 0) {
+      const SegmentCollective& c = collectives[static_cast<size_t>(target)];
+      const Nanos lag = std::clamp<Nanos>(resume - (c.latest_arrival + c.transfer), 0, INT32_MAX);
+      points.push_back({resume, instance.exposed, target, static_cast<int32_t>(lag), MarkKind::kResume});
+    }
+  }
+  for (size_t i = 0; i < rank.steps.size(); ++i) {
+    points.push_back({Align(clock, rank.steps[i].start), 0, static_cast<int32_t>(i), 0, MarkKind::kStep});
+  }
+  const auto precedence = [](MarkKind kind) { return kind == MarkKind::kResume ? 0 : kind == MarkKind::kStep ? 1 : 2; };
+  std::sort(points.begin(), points.end(), [&](const Point& a, const Point& b) {
+    if (a.at != b.at) return a.at < b.at;
+    if (a.kind != b.kind) return precedence(a.kind) < precedence(b.kind);
+    return a.target < b.target;
+  });
+  points.push_back({end, 0, -1, 0, MarkKind::kEnd});
+  return points;
+}
+
+}  // namespace
+
+SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComms& comms) {
+  SegmentGraph graph;
+  graph.collectives.reserve(comms.collectives.size());
+  std::vector<std::vector<int32_t>> collective_of(ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r) collective_of[r].assign(ranks[r].comms.instances.size(), -1);
+  for (size_t c = 0; c < comms.collectives.size(); ++c) {
+    graph.collectives.push_back(Split(comms.collectives[c], ranks, comms));
+    for (const trace::CollectiveMember& member : comms.collectives[c].members) {
+      collective_of[static_cast<size_t>(member.rank_index)][static_cast<size_t>(member.instance)] =
+          static_cast<int32_t>(c);
+    }
+  }
+  graph.order.resize(graph.collectives.size());
+  std::iota(graph.order.begin(), graph.order.end(), 0);
+  std::sort(graph.order.begin(), graph.order.end(), [&](int32_t a, int32_t b) {
+    const Nanos ta = graph.collectives[static_cast<size_t>(a)].latest_arrival;
+    const Nanos tb = graph.collectives[static_cast<size_t>(b)].latest_arrival;
+    return ta != tb ? ta < tb : a < b;
+  });
+
+  graph.chain_begin.push_back(0);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const HostClock& clock = ClockOf(comms, r);
+    Nanos before = Align(clock, ranks[r].window_start);
+    graph.chain_start.push_back(before);
+    // A resume takes its blocked time off the pieces that end with it, back as far as it reaches.
+    const size_t first = graph.marks.size();
+    for (const Point& point : Points(ranks[r], clock, collective_of[r], graph.collectives)) {
+      Nanos own = std::max<Nanos>(0, point.at - before);
+      before = std::max(before, point.at);
+      Nanos blocked = point.exposed;
+      const Nanos here = std::min(blocked, own);
+      own -= here;
+      blocked -= here;
+      for (size_t i = graph.marks.size(); blocked > 0 && i > first; --i) {
+        const Nanos take = std::min(blocked, graph.marks[i - 1].own);
+        graph.marks[i - 1].own -= take;
+        blocked -= take;
+      }
+      graph.marks.push_back({own, point.target, point.lag, point.kind});
+    }
+    graph.chain_begin.push_back(graph.marks.size());
+  }
+  return graph;
+}
+
+}  // namespace headway::graph

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/segment_replay.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headway::replay {
+
+using graph::Mark;
+using graph::MarkKind;
+using graph::SegmentGraph;
+
+namespace {
+
+class Engine {
+ public:
+  Engine(const SegmentGraph& graph, const SegmentEdit& edit) : graph_(graph), ranks_(graph.chain_start.size()) {
+    own_.reserve(graph.marks.size());
+    for (const Mark& mark : graph.marks) own_.push_back(mark.own);
+    for (const SegmentEdit::Own& change : edit.own) own_[change.mark] = change.own;
+    transfer_.reserve(graph.collectives.size());
+    for (const auto& c : graph.collectives) transfer_.push_back(c.transfer);
+    for (const auto& change : edit.transfers) transfer_[static_cast<size_t>(change.collective)] = change.transfer;
+    arrival_.assign(graph.collectives.size(), INT64_MIN);
+    complete_.assign(graph.collectives.size(), INT64_MIN);
+    cursor_.assign(graph.chain_begin.begin(), graph.chain_begin.end() - 1);
+    now_ = graph.chain_start;
+    times_.blocked.assign(ranks_, 0);
+    times_.step_begin.push_back(0);
+    for (size_t r = 0; r < ranks_; ++r) {
+      size_t steps = 0;
+      for (const Mark& mark : graph.Chain(r)) steps += mark.kind == MarkKind::kStep ? 1 : 0;
+      times_.step_begin.push_back(times_.step_begin.back() + steps);
+    }
+    times_.step_start.assign(times_.step_begin.back(), 0);
+  }
+
+  // Members of a collective: ranks with an arrive mark for it, in CSR.
+  void IndexMembers() {
+    member_begin_.assign(graph_.collectives.size() + 1, 0);
+    for (const Mark& mark : graph_.marks) {
+      if (mark.kind == MarkKind::kArrive) ++member_begin_[static_cast<size_t>(mark.target) + 1];
+    }
+    for (size_t c = 0; c < graph_.collectives.size(); ++c) member_begin_[c + 1] += member_begin_[c];
+    members_.resize(member_begin_.back());
+    std::vector<size_t> at(member_begin_.begin(), member_begin_.end() - 1);
+    for (size_t r = 0; r < ranks_; ++r) {
+      for (size_t m = graph_.chain_begin[r]; m < graph_.chain_begin[r + 1]; ++m) {
+        if (graph_.marks[m].kind != MarkKind::kArrive) continue;
+        members_[at[static_cast<size_t>(graph_.marks[m].target)]++] = {static_cast<uint32_t>(r), m};
+      }
+    }
+  }
+
+  SegmentTimes Run() {
+    IndexMembers();
+    for (const int32_t c : graph_.order) {
+      const auto i = static_cast<size_t>(c);
+      for (size_t m = member_begin_[i]; m < member_begin_[i + 1]; ++m) AdvanceThrough(members_[m].rank, members_[m].mark);
+      complete_[i] = arrival_[i] == INT64_MIN ? graph_.collectives[i].latest_arrival + transfer_[i]
+                                              : arrival_[i] + transfer_[i];
+    }
+    for (size_t r = 0; r < ranks_; ++r) {
+      if (graph_.chain_begin[r + 1] > 0) AdvanceThrough(r, graph_.chain_begin[r + 1] - 1);
+    }
+    times_.end = std::move(now_);
+    return std::move(times_);
+  }
+
+ private:
+  struct Member {
+    uint32_t rank;
+    size_t mark;
+  };
+
+  // Runs rank r's chain up to and including mark `last`; nothing if it is past it already.
+  void AdvanceThrough(size_t r, size_t last) {
+    Nanos& now = now_[r];
+    for (size_t& m = cursor_[r]; m <= last && m < graph_.chain_begin[r + 1]; ++m) {
+      const Mark& mark = graph_.marks[m];
+      now += own_[m];
+      const auto target = static_cast<size_t>(mark.target);
+      if (mark.kind == MarkKind::kArrive) {
+        arrival_[target] = std::max(arrival_[target], now);
+      } else if (mark.kind == MarkKind::kStep) {
+        times_.step_start[times_.step_begin[r] + target] = now;
+      } else if (mark.kind == MarkKind::kResume) {
+        Nanos complete = complete_[target];
+        if (complete == INT64_MIN) {
+          ++times_.order_violations;
+          complete = graph_.collectives[target].latest_arrival + transfer_[target];
+        }
+        const Nanos resume = std::max(now, complete + mark.lag);
+        times_.blocked[r] += resume - now;
+        now = resume;
+      }
+    }
+  }
+
+  const SegmentGraph& graph_;
+  size_t ranks_;
+  std::vector<Nanos> own_, transfer_, arrival_, complete_, now_;
+  std::vector<size_t> cursor_, member_begin_;
+  std::vector<Member> members_;
+  SegmentTimes times_;
+};
+
+}  // namespace
+
+Nanos SegmentTimes::Makespan(const SegmentGraph& graph) const {
+  if (end.empty()) return 0;
+  return *std::max_element(end.begin(), end.end()) -
+         *std::min_element(graph.chain_start.begin(), graph.chain_start.end());
+}
+
+SegmentTimes ReplaySegments(const SegmentGraph& graph, const SegmentEdit& edit) { return Engine(graph, edit).Run(); }
+
+ReplayError CompareSteps(const SegmentTimes& replayed, std::span<const pattern::RankPattern> ranks) {
+  ReplayError error;
+  double sum = 0;
+  int64_t count = 0;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const auto& steps = ranks[r].steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      const size_t at = replayed.step_begin[r] + s;
+      const Nanos next = s + 1 < steps.size() ? replayed.step_start[at + 1] : replayed.end[r];
+      const auto measured = static_cast<double>(steps[s].end - steps[s].start);
+      if (measured <= 0) continue;
+      const double e = std::abs(static_cast<double>(next - replayed.step_start[at]) - measured) / measured;
+      sum += e;
+      ++count;
+      error.max = std::max(error.max, e);
+    }
+  }
+  if (count > 0) error.mean = sum / static_cast<double>(count);
+  return error;
+}
+
+}  // namespace headway::replay
