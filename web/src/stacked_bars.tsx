@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bar a rank, longest own time first: the culprit's own time is long, its victims' waiting is.
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { orderByOwn, ownTimes, placeBars, slotAt, ticks, totals, type Slot } from './bars_model';
+import { fillOf, useCanvas } from './canvas';
+import type { StackedBars } from './doc';
+import { duration, scaleFor, scaled } from './format';
+import { Choice, kMarkShapes, kMarkWords, Legend } from './parts';
+import { markOf, usePage } from './selection';
+
+type Order = 'own' | 'given' | 'rank';
+const kLeft = 44;
+const kBottom = 34;
+const kTop = 8;
+
+function describe(data: StackedBars, bar: number, name: string): string {
+  const own = ownTimes(data)[bar];
+  const parts = data.series.filter((s) => s.values[bar] > 0).map((s) => `${s.name} ${duration(s.values[bar])}`);
+  return `${name}: own time ${duration(own)} · ${parts.join(', ')}`;
+}
+
+export function StackedBarsView({ data }: { data: StackedBars }) {
+  const { selection, pickRank, places } = usePage();
+  const [order, setOrder] = useState<Order>('own');
+  const [at, setAt] = useState<number | null>(null);
+  const slots = useRef<Slot[]>([]);
+  const sorted = useMemo(() => {
+    if (order === 'own') return orderByOwn(data);
+    const given = data.bars.map((_, i) => i);
+    return order === 'given' ? given : given.sort((a, b) => data.bars[a].rank - data.bars[b].rank);
+  }, [data, order]);
+  const heights = useMemo(() => totals(data), [data]);
+  const top = Math.max(...heights, data.reference, 1) * 1.04;
+  const nameOf = (bar: number) => data.bars[bar].label || (data.bars[bar].rank >= 0 ? places.describe(data.bars[bar].rank) : `bar ${bar}`);
+  const mark = (bar: number) => markOf(data.bars[bar].rank, selection, data.bars[bar].mark);
+
+  const ref = useCanvas((c, width, height, ink) => {
+    const plotHeight = height - kTop - kBottom;
+    const y = (ns: number) => kTop + plotHeight * (1 - ns / top);
+    const scale = scaleFor([top], 'duration');
+    c.font = `11px ${ink.font}`;
+    c.textAlign = 'right';
+    c.textBaseline = 'middle';
+    for (const tick of ticks(top, 4, scale.divisor)) {
+      c.fillStyle = ink.line;
+      c.fillRect(kLeft, Math.round(y(tick)), width - kLeft, 1);
+      c.fillStyle = ink.faint;
+      c.fillText(scaled(tick, 'duration', { ...scale, digits: tick % scale.divisor ? 1 : 0 }), kLeft - 6, y(tick));
+    }
+    c.fillText(scale.suffix, kLeft - 6, height - kBottom + 14);
+    const marked = new Set(data.bars.map((_, i) => i).filter((i) => mark(i) === 'culprit'));
+    slots.current = placeBars(sorted, width - kLeft, 12, 14, 2, marked);
+    const fills = data.series.map((s) => fillOf(c, s.time_class, ink.theme));
+    const dimOthers = selection.ranks.size > 0;
+    for (const slot of slots.current) {
+      const gap = slot.width > 6 ? Math.min(4, slot.width * 0.18) : 0;
+      const x = kLeft + slot.x;
+      const m = mark(slot.bar);
+      c.globalAlpha = dimOthers && m !== 'culprit' ? (m === 'victim' ? 0.85 : 0.4) : 1;
+      let sum = 0;
+      data.series.forEach((s, k) => {
+        const value = s.values[slot.bar];
+        if (value <= 0) return;
+        c.fillStyle = fills[k];
+        c.fillRect(x, y(sum + value), Math.max(0.8, slot.width - gap), y(sum) - y(sum + value));
+        sum += value;
+      });
+      c.globalAlpha = 1;
+      if (slot.bar === at) {
+        c.strokeStyle = ink.text;
+        c.lineWidth = 1.5;
+        c.strokeRect(x - 0.5, y(sum) - 1, slot.width - gap + 1, y(0) - y(sum) + 1);
+      }
+    }
+    drawLabels(c, ink, height, width);
+    if (data.reference > 0) {
+      c.strokeStyle = ink.text;
+      c.setLineDash([4, 3]);
+      c.lineWidth = 1;
+      c.beginPath();
+      c.moveTo(kLeft, Math.round(y(data.reference)) + 0.5);
+      c.lineTo(width, Math.round(y(data.reference)) + 0.5);
+      c.stroke();
+      c.setLineDash([]);
+    }
+  });
+
+  // Culprits by name; every other bar by its number while there is room.
+  const drawLabels = (c: CanvasRenderingContext2D, ink: { text: string; faint: string; critical: string; victim: string; font: string }, height: number, width: number) => {
+    c.textBaseline = 'top';
+    c.textAlign = 'center';
+    let lastEnd = -Infinity;
+    const numbered = slots.current.filter((s) => s.width >= 12);
+    for (const slot of numbered) {
+      const text = data.bars[slot.bar].rank >= 0 ? String(data.bars[slot.bar].rank) : data.bars[slot.bar].label;
+      const x = kLeft + slot.x + slot.width * 0.41;
+      const m = mark(slot.bar);
+      c.font = `${m === 'culprit' ? 'bold ' : ''}10px ${ink.font}`;
+      const half = c.measureText(text).width / 2;
+      if (x - half < lastEnd + 2) continue;
+      lastEnd = x + half;
+      c.fillStyle = m === 'culprit' ? ink.critical : ink.faint;
+      c.fillText(text, x, height - kBottom + 4);
+    }
+    c.font = `10px ${ink.font}`;
+    for (const slot of slots.current) {
+      const m = mark(slot.bar);
+      if (m !== 'culprit' && (m !== 'victim' || slot.width < 7)) continue;
+      c.fillStyle = m === 'culprit' ? ink.critical : ink.victim;
+      c.fillText(kMarkShapes[m], kLeft + slot.x + slot.width * 0.41, height - kBottom + 17);
+    }
+    const merged = slots.current.some((s) => s.merged > 1);
+    if (numbered.length < slots.current.length) {
+      c.textAlign = 'right';
+      c.fillStyle = ink.faint;
+      c.fillText(merged ? 'the rest, several ranks a bar' : 'the rest', width - 2, height - kBottom + 4);
+    }
+  };
+
+  const barFromEvent = (event: MouseEvent) => slotAt(slots.current, event.offsetX - kLeft)?.bar ?? null;
+  const move = (by: number) => {
+    const here = slots.current.findIndex((s) => s.bar === at);
+    const next = here < 0 ? 0 : Math.min(slots.current.length - 1, Math.max(0, here + by));
+    setAt(slots.current[next]?.bar ?? null);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowRight') move(1);
+    else if (event.key === 'ArrowLeft') move(-1);
+    else if (event.key === 'Home') setAt(slots.current[0]?.bar ?? null);
+    else if (event.key === 'Enter' && at !== null && data.bars[at].rank >= 0) pickRank(data.bars[at].rank);
+    else return;
+    event.preventDefault();
+  };
+  const longest = sorted.length ? orderByOwn(data)[0] : null;
+  const word = at !== null && kMarkWords[mark(at)] ? ` · ${kMarkWords[mark(at)]}` : '';
+  return (
+    <>
+      <div class="controls">
+        <Legend classes={data.series.map((s) => s.time_class)} names={data.series.map((s) => s.name)} />
+        <Choice label="Order" value={order} onChange={setOrder}
+          options={[['own', 'own time'], ['rank', 'rank'], ['given', 'as reported']] as const} />
+      </div>
+      <canvas ref={ref} class="bars" tabIndex={0} role="img"
+        aria-label={`Time per rank by class, ${data.bars.length} bars. ${longest === null ? '' : 'Longest own time: ' + describe(data, longest, nameOf(longest))}. Arrow keys walk along the bars, Enter marks the rank.`}
+        onMouseMove={(e) => setAt(barFromEvent(e))} onMouseLeave={() => setAt(null)} onKeyDown={onKey}
+        onClick={(e) => { const bar = barFromEvent(e); if (bar !== null && data.bars[bar].rank >= 0) pickRank(data.bars[bar].rank); }} />
+      <p class="readout" aria-live="polite">{at !== null ? describe(data, at, nameOf(at)) + word
+        : longest !== null ? <span class="hint">{describe(data, longest, nameOf(longest))}</span> : null}</p>
+    </>
+  );
+}
