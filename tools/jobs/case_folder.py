@@ -11,18 +11,21 @@ import shutil
 import statistics
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+WRITTEN = ("rank*.json.gz", "steps.*.json", "groups.*.json", "fr_rank*", "stacks.*.txt", "truth.json", "run.json")
 QUIET_CORES = 0.3  # other work above this makes healthy ranks late by up to tens of ms
 
 
 def write_case(case, options, raw, where, load):
     """raw: the folder the ranks wrote to; options: the job's options as used; load: of LoadMeter."""
-    shutil.rmtree(where, ignore_errors=True)
-    os.makedirs(where)
+    os.makedirs(where, exist_ok=True)
+    for pattern in WRITTEN:
+        for old in glob.glob(f"{where}/{pattern}"):
+            os.remove(old)
     ranks = range(case.get("ranks", 4))
     for rank in ranks:
         _copy_trace(case, rank, raw, where)
         for name in (f"steps.{rank}.json", f"groups.{rank}.json"):
-            if os.path.exists(f"{raw}/{name}"):
+            if os.path.exists(f"{raw}/{name}") and not case.get("bare"):
                 shutil.copy(f"{raw}/{name}", where)
         _copy_hang_dumps(rank, raw, where)
     steps = {rank: _load(f"{raw}/steps.{rank}.json", {"steps": []})["steps"] for rank in ranks}

@@ -4,8 +4,9 @@
 
 A case file is a JSON list of
   {"name", "job": "ddp" | "mesh", "ranks": 4, "train": {option: value}, "fault": [...], "truth": {...},
-   "netns": true, "host_per_rank": true, "links": {"2": "200mbit"}, "quota": {"1": 12}, "burners": {"count": 2, "duty": 0.5}}
-with every field but "name" optional.  Cases that need network namespaces or a CPU quota are skipped with a
+   "netns": true, "host_per_rank": true, "links": {"2": "200mbit"}, "quota": {"1": 12},
+   "burners": {"count": 2, "duty": 0.5}, "bare": true}
+with every field but "name" optional; bare leaves out steps.<R>.json and groups.<R>.json.  Cases that need network namespaces or a CPU quota are skipped with a
 sentence where these cannot be had.  Needs torch and numpy in the Python that runs it.
 """
 import argparse
