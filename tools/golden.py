@@ -13,10 +13,10 @@
     ~ a line that matches this regular expression, whole
     !~ no line of the output may contain a match of this
 
-$DATA is the folder of outside data (HEADWAY_SHARED_DATA, else ../shared/data; a case that needs it is skipped where it is
-absent), $FIXTURES is tests/fixtures, $TMP an empty folder of the case's own. Commands run in the source root. In the
-output these folders read $DATA, $FIXTURES, $TMP. An expected line that begins with ~ or !~ itself is written with a
-backslash before it.
+$DATA is the folder of outside data (HEADWAY_SHARED_DATA, else ../shared/data; a case that needs it is skipped where it
+is absent), $FIXTURES is tests/fixtures, $TMP an empty folder of the case's own. Commands run in the source root. In
+the output these folders read $DATA, $FIXTURES, $TMP. An expected line that begins with ~ or !~ itself is written with
+a backslash before it.
 
 Exit status: 0 right, 1 wrong, 2 a case is malformed, 77 all that was asked for was skipped.
 """
@@ -81,7 +81,7 @@ class Case:
             else:
                 raise CaseError(f"{self.path}:{number}: not a comment, file:, run:, exit: or error: line: {line!r}")
         if not self.comment_seen:
-            raise CaseError(f"{self.path}: a case begins with a comment: what is true in it and why the answer is right")
+            raise CaseError(f"{self.path}: a case begins with a comment: what is true in it, why the answer is right")
         if not self.runs:
             raise CaseError(f"{self.path}: no run: line")
 
@@ -175,7 +175,8 @@ def align(expected, actual):
     blocks = difflib.SequenceMatcher(None, expected, literal, autojunk=False).get_opcodes()
     for tag, first, last, at, end in blocks:
         for i in range(first, last) if tag == "replace" else ():
-            found = next((j for j in range(at, end) if expected[i].startswith("~") and matches(expected[i], actual[j])), None)
+            candidates = range(at, end) if expected[i].startswith("~") else ()
+            found = next((j for j in candidates if matches(expected[i], actual[j])), None)
             if found is not None:
                 shown[i], updated[found] = literal[found], expected[i]
                 at = found + 1

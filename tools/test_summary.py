@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sums up ctest runs (JUnit files): what failed, what was skipped and why, what was slow, and last `N passed, N failed`."""
+"""Sums up ctest runs (JUnit files): what failed, what was skipped and why, what was slow; last, the counts."""
 
 import argparse
 import os

@@ -37,8 +37,8 @@ class GoldenRunner(unittest.TestCase):
         return path
 
     def run_case(self, text, *options):
-        command = [sys.executable, os.path.join(ROOT, "tools", "golden.py"), "--program", self.program, self.write(text)]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        command = [sys.executable, os.path.join(ROOT, "tools", "golden.py"), "--program", self.program]
+        done = subprocess.run([*command, self.write(text), *options], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def test_passes_with_pattern_and_forbidden_line(self):

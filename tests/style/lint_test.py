@@ -137,7 +137,7 @@ class Source(unittest.TestCase):
             ("a.cc", SPDX + f"// {debt}: later\n", "needs who or what"),
             ("a.cc", SPDX + "// " + "x" * 120 + "\n", "columns"),
             ("notes.md", f"see {home}/log\n", "somebody's machine"),
-            ("package-lock.json", '"resolved": "http' + '://x"\n', "download address"),
+            ("package-lock.json", '"resolved' + '": "https://x"\n', "download address"),
             ("tool.py", "import os\n", "first two lines"),
             ("run", "#!/bin/sh\necho\n", "first two lines"),
         )

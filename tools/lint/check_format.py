@@ -22,7 +22,8 @@ def main():
     if not names:
         return 0
     mode = ["-i"] if arguments.fix else ["--dry-run", "-Werror", "--ferror-limit=1"]
-    done = subprocess.run([arguments.tool, *mode, *names], cwd=arguments.root, capture_output=True, text=True, check=False)
+    command = [arguments.tool, *mode, *names]
+    done = subprocess.run(command, cwd=arguments.root, capture_output=True, text=True, check=False)
     wrong = [line for line in done.stderr.splitlines() if ": error:" in line]
     if done.returncode != 0:
         print("\n".join(wrong) or done.stderr)

@@ -96,9 +96,8 @@ def check_folders(root, layers):
 def check_libraries(root, text):
     """Rows `| library | headers | adapter | … |`: headers as `prefix`, adapters as `path` (a folder ends with /)."""
     mistakes = []
-    rows = [
-        (cells[0], CODE.findall(cells[1]), CODE.findall(cells[2])) for cells in table_after(text, ["library", "headers"])
-    ]
+    table = table_after(text, ["library", "headers"])
+    rows = [(cells[0], CODE.findall(cells[1]), CODE.findall(cells[2])) for cells in table]
     for name in cxx_files(root):
         if not name.startswith("src/") or name.endswith("_test.cc"):
             continue

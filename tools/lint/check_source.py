@@ -84,7 +84,7 @@ def banned_names(name, text):
 
 
 def unordered_iteration(name, text):
-    """A loop over an unordered container says why its order reaches no output: `// unordered: REASON` on or above it."""
+    """A loop over an unordered container says why its order cannot show: `// unordered: REASON` on or above it."""
     if not is_cxx(name):
         return
     code = code_of(text)
@@ -92,11 +92,12 @@ def unordered_iteration(name, text):
     if not declared:
         return
     lines = text.splitlines()
-    loop = re.compile(r"\bfor\s*\([^;]*:\s*\*?(?:\w+(?:\.|->))*(" + "|".join(map(re.escape, sorted(declared))) + r")\s*\)")
+    names = "|".join(sorted(declared))
+    loop = re.compile(r"\bfor\s*\([^;]*:\s*\*?(?:\w+(?:\.|->))*(" + names + r")\s*\)")
     for number, line in enumerate(code.splitlines(), 1):
         near = lines[max(0, number - 2) : number]
         if loop.search(line) and not any("unordered:" in one for one in near):
-            yield f"{name}:{number}: the order of an unordered container: sort, or say // unordered: why it cannot show"
+            yield f"{name}:{number}: the order of an unordered container: sort, or say // unordered: REASON"
 
 
 def debts(name, text):
@@ -105,11 +106,11 @@ def debts(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         match = DEBT.search(line)
         if match and not re.match(r"\([^)]+\): .{15,}", match.group(2)):
-            yield f"{name}:{number}: {match.group(1)} needs who or what it waits for and a reason: (issue or reason): text"
+            yield f"{name}:{number}: {match.group(1)} needs who or what it waits for and why: (what): text"
 
 
 def long_lines(name, text):
-    if is_cxx(name) or name.endswith(".py"):
+    if is_cxx(name):
         for number, line in enumerate(text.splitlines(), 1):
             if len(line) > 120:
                 yield f"{name}:{number}: {len(line)} columns, at most 120"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flags of a build folder's compile_commands.json that say what a file means: language level, macros, include paths.
+"""The flags of a build folder's compile_commands.json that say what a file means: language level, macros, include
+paths.
 
-What only says how it is compiled (warnings, optimisation, precompiled headers) is left out, so that another compiler can
-use them.
+What only says how it is compiled (warnings, optimisation, precompiled headers) is left out, so that another compiler
+can use them.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files the style tests look at: all that git would commit, or, in an export without git, all but build output."""
+"""Which files the style tests look at: all that git would commit; in an export without git, all but build output."""
 
 import os
 import subprocess
