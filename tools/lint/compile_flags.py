@@ -25,7 +25,7 @@ def _meaning(words):
         if word in ("-isystem", "-I", "-D"):
             flags += [word, words[at + 1]]
             at += 1
-        elif word.startswith(("-I", "-D", "-std=")):
+        elif word.startswith(("-I", "-D", "-std=", "-m")):
             flags.append(word)
         at += 1
     return flags
