@@ -18,6 +18,17 @@ namespace headway::pattern::hwp {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
+// Sums and differences that wrap: the difference of any two int64 leads back.
+[[nodiscard]] constexpr int64_t WrapAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+[[nodiscard]] constexpr int64_t WrapSubtract(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+[[nodiscard]] constexpr int64_t WrapMultiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 // LEB128: seven bits a byte, least significant first, the top bit says that more follow.
 inline void AppendVarint(std::string* out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out->push_back(static_cast<char>(value | 0x80));

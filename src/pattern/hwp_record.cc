@@ -70,11 +70,7 @@ class Input {
   }
   void Text(std::string& text) {
     const std::string_view bytes = reader_.Bytes(reader_.Varint());
-    if (bytes.size() > kShort && !budget_->Take(bytes.size())) {
-      reader_.Fail();
-      return;
-    }
-    text.assign(bytes);
+    if (bytes.size() <= kShort || Afford(bytes.size())) text.assign(bytes);
   }
   template <typename T, typename Item>
   void List(std::vector<T>& list, Item item) {
@@ -96,6 +92,13 @@ class Input {
       number = static_cast<T>(wide);
       if (static_cast<int64_t>(number) != wide) reader_.Fail();
     }
+  }
+
+  // Charges `bytes` that are about to be allocated.
+  bool Afford(uint64_t bytes) {
+    if (budget_->Take(bytes)) return true;
+    reader_.Fail();
+    return false;
   }
 
   [[nodiscard]] ByteReader& reader() { return reader_; }
@@ -227,6 +230,8 @@ void CountsFields(Io& io, Counts& counts) {
   io.Int(counts.instances);
 }
 
+constexpr uint64_t kLogNode = 160;  // of the map that holds the problems
+
 void LogFields(Output& io, const trace::ImportLog& log) {
   io.Int(static_cast<int64_t>(log.problems().size()));
   for (const auto& [name, problem] : log.problems()) {
@@ -243,7 +248,10 @@ void LogFields(Input& io, trace::ImportLog* log) {
     trace::Problem problem;
     io.Text(name);
     ProblemFields(io, problem);
-    if (problem.kind > trace::ProblemKind::kDropped) io.reader().Fail();
+    if (problem.kind > trace::ProblemKind::kDropped || !io.Afford(kLogNode)) {
+      io.reader().Fail();
+      return;
+    }
     log->Restore(std::move(name), std::move(problem));
   }
 }
@@ -252,8 +260,9 @@ void LogFields(Input& io, trace::ImportLog* log) {
 
 std::string WriteRecord(const RankPattern& pattern) {
   Output io;
-  CountsFields(io, ColumnCounts{pattern.functions.size(), pattern.steps.size(), pattern.function_steps.size(),
-                                pattern.comms.instances.size()});
+  const ColumnCounts counts{pattern.functions.size(), pattern.steps.size(), pattern.function_steps.size(),
+                            pattern.comms.instances.size()};
+  CountsFields(io, counts);
   PatternFields(io, pattern);
   LogFields(io, pattern.log);
   return io.Take();

@@ -38,6 +38,7 @@ struct LocalGroup {
   std::string name;           // pg_name, empty = only a lane is known
   std::string desc;
   std::vector<RankId> ranks;  // empty = unknown
+  int32_t size = -1;          // as written; above ranks.size() where the list was cut ("[0, 1, ...]")
   LaneId lane = 0;            // lane of an inferred group
   int64_t lane_tid = -1;      // its thread id or stream number (threads of a group are created one after the other)
   bool is_device = false;

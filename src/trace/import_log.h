@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace headway::trace {
@@ -30,6 +31,8 @@ class ImportLog {
   void Add(ProblemKind kind, std::string_view name, int64_t offset = -1, std::string_view example = {});
   void AddCount(ProblemKind kind, std::string_view name, int64_t count);
   void Merge(const ImportLog& other);
+  // Puts a problem back as another log had it.
+  void Restore(std::string name, Problem problem) { problems_.insert_or_assign(std::move(name), std::move(problem)); }
   [[nodiscard]] const std::map<std::string, Problem, std::less<>>& problems() const { return problems_; }
   [[nodiscard]] int64_t Count(std::string_view name) const;
   [[nodiscard]] int64_t Total(ProblemKind kind) const;
