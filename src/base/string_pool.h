@@ -35,7 +35,7 @@ class StringPool {
   [[nodiscard]] size_t bytes() const { return bytes_; }  // of text, without the index
 
  private:
-  std::deque<std::string> strings_;  // deque: views into it stay valid
+  std::deque<std::string> strings_;                 // deque: views into it stay valid
   std::unordered_map<std::string_view, Id> index_;  // looked up only, never iterated
   size_t bytes_ = 0;
 };
