@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entry points of the analyses listed in analyses.cc, one .cc file each.
+#pragma once
+
+#include "diagnose/analysis.h"
+
+namespace headway::diagnose {
+
+void RunOwnTimeAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an analysis hands in: a finding without its price, and the edit of the graph that removes its cause.
+#pragma once
+
+#include <vector>
+
+#include "report/finding.h"
+#include "replay/segment_replay.h"
+
+namespace headway::diagnose {
+
+struct Candidate {
+  report::Finding finding;    // recoverable, victims and severity are filled in by PriceCandidates
+  replay::SegmentEdit edit;   // applied to the job's graph
+  Nanos noise = 0;            // per step: below twice this a cause is at most info
+  bool at_most_info = false;  // the analysis itself does not claim more
+  std::vector<Nanos> excess;  // by axis step: what the cause costs its own ranks, before anyone hides it
+};
+
+}  // namespace headway::diagnose

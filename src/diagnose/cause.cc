@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/cause.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace headway::diagnose {
+
+using pattern::WorkClass;
+
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+bool HasAny(const std::string& text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != std::string::npos; });
+}
+
+WorkClass Dominant(const Explanation& why) {
+  int best = static_cast<int>(WorkClass::kCompute);
+  for (int c = 0; c < pattern::kWorkClasses; ++c) {
+    if (static_cast<WorkClass>(c) == WorkClass::kCommunication) continue;
+    if (why.by_class[static_cast<size_t>(c)] > why.by_class[static_cast<size_t>(best)]) best = c;
+  }
+  return static_cast<WorkClass>(best);
+}
+
+std::string Times(const Explanation& why) {
+  if (why.only_here) return "takes " + FormatDuration(why.node_own) + " here and next to nothing on its peers";
+  const double ratio = why.node_peers > 0 ? static_cast<double>(why.node_own) / static_cast<double>(why.node_peers) : 0;
+  return "takes " + FormatRatio(ratio) + " the time it takes on its peers (" + FormatDuration(why.node_own) + " against " +
+         FormatDuration(why.node_peers) + " over these steps)";
+}
+
+bool Proportional(const Explanation& why) {
+  return why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
+}
+
+Cause Paused(const CauseContext& context) {
+  return {"paused-process", "",
+          "Nothing of the process ran for " + FormatDuration(context.longest_stretch) +
+              (context.when.kind == report::WhenKind::kOnce ? " in one piece" : " in all, each time in one piece") +
+              (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same"),
+          "look for what stops the process: a debugger or SIGSTOP, swapping, a container's CPU quota, garbage collection "
+          "(record stacks to tell)"};
+}
+
+// Causes that the function's own name gives away.
+Cause ByName(const Explanation& why) {
+  const std::string path = Lower(why.function + " " + why.leaf);
+  if (HasAny(path, {"gc.collect", "function collect>", "> collect", "gc.py", "garbage"}) || path.starts_with("collect")) {
+    return {"gc-pause", why.function, "Python's garbage collector runs (" + why.function + "): it " + Times(why),
+            "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same step"};
+  }
+  if (HasAny(path, {"checkpoint", "serialization.py", "torch.save", "save_state", "_save"})) {
+    return {"checkpoint-stall", why.function, why.function + " " + Times(why),
+            "write checkpoints asynchronously or from a copy in host memory"};
+  }
+  if (HasAny(path, {"cumoduleload", "cudamoduleload", "cumoduleloaddata", "_inductor", "_dynamo", "triton/compiler",
+                    "hipmoduleload", "compile_fx", "nvrtc"})) {
+    return {"compile-or-load", why.function, why.function + " " + Times(why),
+            "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Cause NameCause(const Explanation& why, const CauseContext& context) {
+  if (Cause named = ByName(why); !named.name.empty()) return named;
+  const WorkClass dominant = Dominant(why);
+  const std::string leaf = Lower(why.leaf);
+  const bool one_piece = context.longest_stretch * 10 >= context.excess * 6;
+  switch (dominant) {
+    case WorkClass::kInput:
+      return {"slow-input", why.function,
+              "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.function) + ") " + Times(why),
+              "look at this rank's storage and loader workers; prefetch more batches (num_workers, prefetch_factor)"};
+    case WorkClass::kMemory:
+      if (HasAny(leaf, {"pageable"})) {
+        return {"unpinned-copy", why.function, "Copies from pageable memory: " + why.function + " " + Times(why),
+                "use pin_memory=True and non_blocking=True"};
+      }
+      return {"slow-copy", why.function, "Copies between host and device are slow: " + why.function + " " + Times(why),
+              "check PCIe link width and generation of this device, and NUMA placement of the process"};
+    case WorkClass::kRuntime:
+      if (HasAny(leaf, {"synchronize", "memcpy"})) {
+        return {"hidden-sync", why.function, "The host waits for the device in " + why.function + ", which " + Times(why),
+                "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
+      }
+      break;
+    default: break;
+  }
+  if (context.has_device && dominant == WorkClass::kCompute) {
+    const bool more_calls = why.node_calls * 10 > why.node_peer_calls * 12 && why.node_calls - why.node_peer_calls > 2;
+    if (why.only_here || (why.node >= 0 && more_calls)) {
+      return {"data-imbalance", why.function, "It computes more than its peers: " + why.function + " " + Times(why),
+              "balance what each rank gets (tokens, sequence lengths, experts); without token counts in the trace a slower "
+              "device cannot be excluded"};
+    }
+    if (Proportional(why) || why.functions_compared < 4) {
+      return {"slow-device", why.node >= 0 && !Proportional(why) ? why.function : "",
+              "Its compute kernels take " + FormatRatio(why.ratio) + " the time of the same kernels on its peers",
+              "check power, cooling and clocks of this device, or move the rank"};
+    }
+    return {"slow-device", why.function, "Its kernel " + why.function + " " + Times(why) + "; other kernels do not",
+            "check this device; if the kernel's input is larger here, balance the data"};
+  }
+  const bool one_function = why.node >= 0 && !why.leaf.empty();
+  if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle)) return Paused(context);
+  if (!one_function || (Proportional(why) && why.node_excess * 10 < context.excess * 8)) {
+    if (Proportional(why)) {
+      return {"slow-host", "",
+              "All of its host functions take longer in proportion (" + FormatRatio(why.ratio) + " over " +
+                  std::to_string(why.functions_compared) + " functions)",
+              "look for CPU limits (cgroup quota), low clocks or other processes on this host"};
+    }
+  }
+  if (dominant == WorkClass::kIdle && (why.function.empty() || why.function.front() == '(')) {
+    return {"slow-host-code", "",
+            "Its driving thread spends more time between recorded functions; nothing recorded says in what",
+            "record Python stacks (with_stack=True) to name the code"};
+  }
+  if (why.function.empty()) {
+    return {"slow-host", "", "Its own time is longer, spread over many functions, none of which stands out",
+            "look for CPU contention on this host; record Python stacks to name the code"};
+  }
+  return {"slow-host-code", why.function, why.function + " " + Times(why), "look at what this function does on this rank"};
+}
+
+}  // namespace headway::diagnose

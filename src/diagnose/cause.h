@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what is longer on a rank to the name of a cause, and to words.
+#pragma once
+
+#include <string>
+
+#include "diagnose/explain.h"
+#include "report/finding.h"
+
+namespace headway::diagnose {
+
+struct CauseContext {
+  bool has_device = false;
+  report::When when;
+  Nanos excess = 0;            // summed over the struck steps
+  Nanos longest_stretch = 0;   // summed over the struck steps: the longest uninterrupted stretch beyond the peers'
+  bool stacks_recorded = false;
+};
+
+struct Cause {
+  std::string name;        // "slow-input"
+  std::string function;    // for Scope::function; may be empty
+  std::string sentence;    // what was seen, without who
+  std::string suggestion;
+};
+
+[[nodiscard]] Cause NameCause(const Explanation& why, const CauseContext& context);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/excess.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headway::diagnose {
+
+Nanos Median(std::vector<Nanos> values) {
+  if (values.empty()) return 0;
+  const size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(middle), values.end());
+  const Nanos upper = values[middle];
+  if (values.size() % 2 == 1) return upper;
+  const Nanos lower = *std::max_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(middle));
+  return lower + (upper - lower) / 2;
+}
+
+namespace {
+
+// Median of sorted values without the one at `skip`.
+Nanos MedianWithout(const std::vector<Nanos>& sorted, size_t skip) {
+  const size_t n = sorted.size() - 1;
+  const auto at = [&](size_t i) { return sorted[i < skip ? i : i + 1]; };
+  return n % 2 == 1 ? at(n / 2) : at(n / 2 - 1) + (at(n / 2) - at(n / 2 - 1)) / 2;
+}
+
+Nanos Deviation(const std::vector<Nanos>& values) {
+  const Nanos middle = Median(values);
+  std::vector<Nanos> distance;
+  distance.reserve(values.size());
+  for (const Nanos v : values) distance.push_back(std::abs(v - middle));
+  return static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(distance))));
+}
+
+}  // namespace
+
+ExcessTable ComputeExcess(const Job& job) {
+  const size_t S = job.num_steps();
+  const size_t R = job.num_ranks();
+  ExcessTable table;
+  table.steps = S;
+  table.own.assign(R * S, kNoValue);
+  table.excess.assign(R * S, kNoValue);
+  table.typical.assign(R, 0);
+  for (size_t r = 0; r < R; ++r) {
+    for (size_t s = 0; s < S; ++s) {
+      if (const pattern::Step* step = job.StepOf(r, s)) table.own[r * S + s] = OwnTime(*step);
+    }
+  }
+  const Nanos floor = job.median_step * 3 / 1000;
+  for (const std::vector<int32_t>& members : job.classes) {
+    std::vector<std::pair<Nanos, size_t>> order;
+    std::vector<Nanos> sorted;
+    for (size_t s = 0; s < S; ++s) {
+      order.clear();
+      for (const int32_t r : members) {
+        const Nanos own = table.own[static_cast<size_t>(r) * S + s];
+        if (own != kNoValue) order.emplace_back(own, static_cast<size_t>(r));
+      }
+      if (order.size() < 2) continue;
+      std::sort(order.begin(), order.end());
+      sorted.clear();
+      for (const auto& [own, r] : order) sorted.push_back(own);
+      for (size_t i = 0; i < order.size(); ++i) {
+        table.excess[order[i].second * S + s] = order[i].first - MedianWithout(sorted, i);
+      }
+    }
+    std::vector<Nanos> typical, residual;
+    for (const int32_t r : members) {
+      std::vector<Nanos> row;
+      for (size_t s = 0; s < S; ++s) {
+        if (const Nanos x = table.At(static_cast<size_t>(r), s); x != kNoValue) row.push_back(x);
+      }
+      const Nanos middle = Median(row);
+      table.typical[static_cast<size_t>(r)] = middle;
+      typical.push_back(middle);
+      for (const Nanos x : row) residual.push_back(x - middle);
+    }
+    table.step_noise.push_back(std::max(floor, Deviation(residual)));
+    table.rank_noise.push_back(std::max(floor, Deviation(typical)));
+  }
+  return table;
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/explain.h"
+
+#include <algorithm>
+
+#include "diagnose/excess.h"
+
+namespace headway::diagnose {
+
+using pattern::WorkClass;
+using Node = FunctionView::Node;
+
+namespace {
+
+struct Row {
+  Nanos mine = 0, peers = 0;            // own time of the node itself
+  int64_t my_calls = 0, peer_calls = 0;
+  Nanos mine_all = 0, peers_all = 0;    // with everything below it
+  [[nodiscard]] Nanos excess() const { return mine_all - peers_all; }
+};
+
+std::vector<Row> Compare(FunctionView* view, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps) {
+  std::vector<std::vector<FunctionView::Cell>> sums;
+  for (const size_t p : peers) sums.push_back(view->Sum(p, steps));
+  const std::vector<FunctionView::Cell> mine = view->Sum(rank, steps);
+  std::vector<Row> rows(view->size());
+  std::vector<Nanos> own, calls;
+  for (size_t n = 0; n < rows.size(); ++n) {
+    own.clear();
+    calls.clear();
+    for (const auto& sum : sums) {
+      own.push_back(n < sum.size() ? sum[n].own : 0);
+      calls.push_back(n < sum.size() ? sum[n].calls : 0);
+    }
+    rows[n].mine = mine[n].own;
+    rows[n].my_calls = mine[n].calls;
+    rows[n].peers = Median(own);
+    rows[n].peer_calls = Median(calls);
+  }
+  for (size_t n = rows.size(); n-- > 0;) {  // children come after their parents
+    rows[n].mine_all += rows[n].mine;
+    rows[n].peers_all += rows[n].peers;
+    const Node up = view->parent(static_cast<Node>(n));
+    if (up >= 0) {
+      rows[static_cast<size_t>(up)].mine_all += rows[n].mine_all;
+      rows[static_cast<size_t>(up)].peers_all += rows[n].peers_all;
+    }
+  }
+  return rows;
+}
+
+// Down from the root into the child that holds most of the excess, as long as it holds 60 % of it.
+Node Descend(const FunctionView& view, const std::vector<Row>& rows, Nanos total) {
+  std::vector<std::vector<Node>> children(rows.size() + 1);
+  for (size_t n = 0; n < rows.size(); ++n) {
+    if (view.work_class(static_cast<Node>(n)) != WorkClass::kCommunication) {
+      children[static_cast<size_t>(view.parent(static_cast<Node>(n)) + 1)].push_back(static_cast<Node>(n));
+    }
+  }
+  Node at = -1;
+  Nanos here = total;
+  while (true) {
+    Node best = -1;
+    for (const Node child : children[static_cast<size_t>(at + 1)]) {
+      if (best < 0 || rows[static_cast<size_t>(child)].excess() > rows[static_cast<size_t>(best)].excess()) best = child;
+    }
+    if (best < 0 || rows[static_cast<size_t>(best)].excess() * 10 < here * 6) return at;
+    at = best;
+    here = rows[static_cast<size_t>(best)].excess();
+  }
+}
+
+void CompareProportions(const FunctionView& view, const std::vector<Row>& rows, Explanation* out) {
+  Nanos peers_total = 0;
+  for (size_t n = 0; n < rows.size(); ++n) {
+    if (view.work_class(static_cast<Node>(n)) != WorkClass::kCommunication) peers_total += rows[n].peers;
+  }
+  Nanos mine = 0, peers = 0;
+  std::vector<size_t> compared;
+  for (size_t n = 0; n < rows.size(); ++n) {
+    if (view.work_class(static_cast<Node>(n)) == WorkClass::kCommunication) continue;
+    if (rows[n].peers * 50 < peers_total || rows[n].peers <= 0) continue;
+    compared.push_back(n);
+    mine += rows[n].mine;
+    peers += rows[n].peers;
+  }
+  out->functions_compared = static_cast<int32_t>(compared.size());
+  if (peers <= 0) return;
+  out->ratio = static_cast<double>(mine) / static_cast<double>(peers);
+  Nanos longer = 0;
+  for (const size_t n : compared) {
+    const double ratio = static_cast<double>(rows[n].mine) / static_cast<double>(rows[n].peers);
+    if (ratio - 1 >= (out->ratio - 1) / 2) longer += rows[n].peers;
+  }
+  out->proportional_share = static_cast<double>(longer) / static_cast<double>(peers);
+}
+
+// No single path holds most of it: the two nodes with the largest own excess, if they hold 70 % together.
+void NamePair(const FunctionView& view, const std::vector<Row>& rows, Explanation* out) {
+  std::vector<Node> order;
+  for (size_t n = 0; n < rows.size(); ++n) {
+    if (view.work_class(static_cast<Node>(n)) != WorkClass::kCommunication) order.push_back(static_cast<Node>(n));
+  }
+  const auto own = [&](Node n) { return rows[static_cast<size_t>(n)].mine - rows[static_cast<size_t>(n)].peers; };
+  std::stable_sort(order.begin(), order.end(), [&](Node a, Node b) { return own(a) > own(b); });
+  if (order.size() < 2 || (own(order[0]) + own(order[1])) * 10 < out->total * 7) return;
+  out->node = order[0];
+  out->function = view.Path(order[0], 1) + ", " + view.Path(order[1], 1);
+}
+
+}  // namespace
+
+Explanation Explain(const Job& job, FunctionView* view, size_t rank, std::span<const size_t> peers,
+                    std::span<const size_t> steps) {
+  Explanation out;
+  for (int c = 0; c < pattern::kWorkClasses; ++c) {
+    for (const size_t s : steps) {
+      const pattern::Step* mine = job.StepOf(rank, s);
+      if (mine == nullptr) continue;
+      std::vector<Nanos> others;
+      for (const size_t p : peers) {
+        if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->by_class[static_cast<size_t>(c)]);
+      }
+      out.by_class[static_cast<size_t>(c)] += mine->by_class[static_cast<size_t>(c)] - Median(others);
+    }
+    if (static_cast<WorkClass>(c) != WorkClass::kCommunication) out.total += out.by_class[static_cast<size_t>(c)];
+  }
+  const std::vector<Row> rows = Compare(view, rank, peers, steps);
+  CompareProportions(*view, rows, &out);
+  out.node = Descend(*view, rows, out.total);
+  if (out.node >= 0) {
+    out.function = view->Path(out.node, 3);
+  } else {
+    NamePair(*view, rows, &out);
+  }
+  if (out.node < 0) return out;
+  const Row& row = rows[static_cast<size_t>(out.node)];
+  out.leaf = view->name(out.node);
+  out.node_class = view->work_class(out.node);
+  out.node_excess = row.excess();
+  out.node_own = row.mine_all;
+  out.node_peers = row.peers_all;
+  out.node_calls = row.my_calls;
+  out.node_peer_calls = row.peer_calls;
+  out.only_here = row.peers_all * 10 < row.mine_all;
+  return out;
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a rank's own time is longer than its peers': which function, or all of them in proportion, or nothing at all.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "diagnose/function_view.h"
+#include "diagnose/job.h"
+
+namespace headway::diagnose {
+
+struct Explanation {
+  std::array<Nanos, pattern::kWorkClasses> by_class{};  // excess by class, summed over the steps; may be negative
+  Nanos total = 0;              // excess in all
+  FunctionView::Node node = -1; // the deepest function that holds at least 60 % of its caller's excess; -1 = none
+  std::string function;         // its path, up to three frames; two functions that share the excess: "A, B"
+  std::string leaf;             // full name of `node`
+  Nanos node_excess = 0;
+  Nanos node_own = 0, node_peers = 0;    // its time here and on the median peer, inclusive
+  int64_t node_calls = 0, node_peer_calls = 0;
+  pattern::WorkClass node_class = pattern::WorkClass::kIdle;
+  bool only_here = false;       // the peers do not run it (under a tenth of the time)
+  // Functions that matter on the peers (>= 2 % of their own time): in how many of them is this rank longer by at least
+  // half of its overall ratio? 1 = all in proportion: a slow host or clock.
+  double proportional_share = 0;
+  int32_t functions_compared = 0;
+  double ratio = 0;             // own time here / own time of the median peer over the compared functions
+};
+
+// `peers`: rank indices, not containing `rank`; `steps`: axis steps to look at.
+[[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, size_t rank, std::span<const size_t> peers,
+                                  std::span<const size_t> steps);
+
+}  // namespace headway::diagnose

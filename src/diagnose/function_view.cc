@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/function_view.h"
+
+#include <algorithm>
+
+namespace headway::diagnose {
+
+const std::vector<FunctionView::Node>& FunctionView::MapOf(
+    const std::shared_ptr<const pattern::FunctionTable>& table) {
+  const auto [it, inserted] = maps_.try_emplace(table.get());
+  if (!inserted) return it->second;
+  std::vector<Node>& map = it->second;
+  for (const pattern::FunctionName& function : *table) {
+    Row row{function.parent < 0 ? -1 : map[static_cast<size_t>(function.parent)], function.name, function.work_class};
+    const auto [at, fresh] = index_.try_emplace(row, static_cast<Node>(nodes_.size()));
+    if (fresh) nodes_.push_back(row);
+    map.push_back(at->second);
+  }
+  return map;
+}
+
+std::vector<FunctionView::Cell> FunctionView::Sum(size_t rank, std::span<const size_t> steps) {
+  const pattern::RankPattern& p = job_.ranks[rank];
+  const std::vector<Node>& map = MapOf(p.function_table);
+  std::vector<Cell> sums(nodes_.size());
+  std::vector<bool> wanted(p.steps.size(), false);
+  for (const size_t s : steps) {
+    const int32_t i = job_.step_index[rank * job_.num_steps() + s];
+    if (i >= 0) wanted[static_cast<size_t>(i)] = true;
+  }
+  for (const pattern::FunctionStep& row : p.function_steps) {
+    if (!wanted[static_cast<size_t>(row.step)]) continue;
+    Cell& cell = sums[static_cast<size_t>(map[static_cast<size_t>(row.function)])];
+    cell.own += row.own;
+    cell.calls += row.calls;
+  }
+  return sums;
+}
+
+std::string ShortFrame(const std::string& name) {
+  for (const std::string_view prefix : {"<built-in function ", "<built-in method "}) {
+    if (name.starts_with(prefix)) {
+      const size_t from = prefix.size();
+      const size_t to = name.find_first_of(" >", from);
+      return name.substr(from, to == std::string::npos ? to : to - from);
+    }
+  }
+  const size_t colon = name.find("): ");
+  if (colon != std::string::npos && name.find(".py(") < colon) return name.substr(colon + 3);
+  return name;
+}
+
+std::string FunctionView::Path(Node node, int depth) const {
+  std::vector<std::string> frames;
+  for (; node >= 0 && static_cast<int>(frames.size()) < depth; node = parent(node)) {
+    std::string frame = ShortFrame(name(node));
+    if (frames.empty() || frames.back() != frame) frames.push_back(std::move(frame));
+  }
+  std::string path;
+  for (auto it = frames.rbegin(); it != frames.rend(); ++it) path += (path.empty() ? "" : " > ") + *it;
+  return path;
+}
+
+}  // namespace headway::diagnose

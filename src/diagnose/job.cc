@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/job.h"
+
+#include <algorithm>
+#include <map>
+
+#include "diagnose/coordinates.h"
+#include "diagnose/peers.h"
+
+namespace headway::diagnose {
+
+using pattern::RankPattern;
+using pattern::Step;
+
+Nanos OwnTime(const Step& step) {
+  return step.end - step.start - step.by_class[static_cast<size_t>(pattern::WorkClass::kCommunication)];
+}
+
+namespace {
+
+void FillSteps(Job* job) {
+  std::map<int64_t, size_t> seen;
+  for (const RankPattern& rank : job->ranks) {
+    for (const Step& step : rank.steps) ++seen[step.number];
+  }
+  for (const auto& [number, count] : seen) {
+    if (count * 2 >= job->ranks.size()) job->steps.push_back(number);
+  }
+  job->step_index.assign(job->ranks.size() * job->steps.size(), -1);
+  for (size_t r = 0; r < job->ranks.size(); ++r) {
+    for (size_t i = 0; i < job->ranks[r].steps.size(); ++i) {
+      const int64_t number = job->ranks[r].steps[i].number;
+      const auto it = std::lower_bound(job->steps.begin(), job->steps.end(), number);
+      if (it == job->steps.end() || *it != number) continue;
+      job->step_index[r * job->steps.size() + static_cast<size_t>(it - job->steps.begin())] = static_cast<int32_t>(i);
+    }
+  }
+  for (size_t s = 0; s < job->num_steps(); ++s) {
+    Nanos sum = 0;
+    int64_t count = 0;
+    for (size_t r = 0; r < job->num_ranks(); ++r) {
+      const Step* step = job->StepOf(r, s);
+      if (step == nullptr) continue;
+      sum += step->end - step->start;
+      ++count;
+    }
+    job->step_time.push_back(count > 0 ? sum / count : 0);
+  }
+  std::vector<Nanos> sorted = job->step_time;
+  std::sort(sorted.begin(), sorted.end());
+  if (!sorted.empty()) {
+    job->median_step = sorted[sorted.size() / 2];
+    job->p95_step = sorted[std::min(sorted.size() - 1, sorted.size() * 95 / 100)];
+  }
+}
+
+void FillWorld(Job* job) {
+  for (const RankPattern& rank : job->ranks) {
+    job->world_size = std::max({job->world_size, rank.meta.world_size, rank.meta.rank + 1});
+  }
+  size_t next = 0;
+  for (RankId rank = 0; rank < job->world_size; ++rank) {
+    while (next < job->ranks.size() && job->ranks[next].meta.rank < rank) ++next;
+    if (next >= job->ranks.size() || job->ranks[next].meta.rank != rank) job->missing.push_back(rank);
+  }
+}
+
+}  // namespace
+
+Job JoinJob(std::vector<RankPattern> ranks) {
+  Job job;
+  job.ranks = std::move(ranks);
+  std::sort(job.ranks.begin(), job.ranks.end(),
+            [](const RankPattern& a, const RankPattern& b) { return a.meta.rank < b.meta.rank; });
+  FillWorld(&job);
+  FillSteps(&job);
+  // JoinComms reads the rows in place: they are moved out of the patterns and back.
+  std::vector<trace::RankComms> comms;
+  comms.reserve(job.ranks.size());
+  for (RankPattern& rank : job.ranks) comms.push_back(std::move(rank.comms));
+  job.comms = trace::JoinComms(comms, job.world_size);
+  for (size_t r = 0; r < job.ranks.size(); ++r) job.ranks[r].comms = std::move(comms[r]);
+  job.graph = graph::BuildSegmentGraph(job.ranks, job.comms);
+  job.base = replay::ReplaySegments(job.graph);
+  job.replay_error = replay::CompareSteps(job.base, job.ranks);
+  job.coordinates = InferCoordinates(job.ranks, job.comms);
+  job.peer_class = PeerClasses(job.ranks, job.comms, job.coordinates);
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const auto c = static_cast<size_t>(job.peer_class[r]);
+    if (job.classes.size() <= c) job.classes.resize(c + 1);
+    job.classes[c].push_back(static_cast<int32_t>(r));
+  }
+  return job;
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The central test: a rank whose own time is longer than its peers' holds everybody up. Covers slow devices and hosts,
+// one slow function, slow input on some ranks, pauses, imbalance of one rank, and imbalance that moves from rank to rank.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/cause.h"
+#include "diagnose/explain.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+constexpr size_t kMaxPeers = 16;  // sampled: cost per suspect stays bounded in any world size
+
+struct Suspect {
+  size_t rank = 0;
+  std::vector<Nanos> cost;  // by axis step; 0 = not struck
+  Nanos total = 0;
+  size_t struck = 0;
+};
+
+// Cells above this are struck: the noise of a step, and a share of the step, whichever is more.
+Nanos CellThreshold(const AnalysisInput& in, int32_t peer_class) {
+  const auto c = static_cast<size_t>(peer_class);
+  return std::max({3 * in.excess.step_noise[c], in.job.median_step / 50});
+}
+
+std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
+  std::vector<Suspect> suspects;
+  const size_t S = in.job.num_steps();
+  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+    const int32_t peer_class = in.job.peer_class[r];
+    if (in.job.classes[static_cast<size_t>(peer_class)].size() < 2) continue;
+    const Nanos threshold = CellThreshold(in, peer_class);
+    Suspect suspect;
+    suspect.rank = r;
+    suspect.cost.assign(S, 0);
+    for (size_t s = 0; s < S; ++s) {
+      const Nanos x = in.excess.At(r, s);
+      if (x == kNoValue || x < threshold) continue;
+      suspect.cost[s] = x;
+      suspect.total += x;
+      ++suspect.struck;
+    }
+    if (suspect.struck > 0 && suspect.total >= static_cast<Nanos>(S) * in.job.median_step / 200) {
+      suspects.push_back(std::move(suspect));
+    }
+  }
+  std::stable_sort(suspects.begin(), suspects.end(),
+                   [](const Suspect& a, const Suspect& b) { return a.total > b.total; });
+  return suspects;
+}
+
+std::vector<size_t> PeersOf(const Job& job, size_t rank, const std::set<size_t>& without) {
+  std::vector<size_t> all;
+  for (const int32_t p : job.classes[static_cast<size_t>(job.peer_class[rank])]) {
+    const auto i = static_cast<size_t>(p);
+    if (i != rank && without.count(i) == 0) all.push_back(i);
+  }
+  if (all.size() <= kMaxPeers) return all;
+  std::vector<size_t> sample;  // evenly spread, the same on every run
+  for (size_t k = 0; k < kMaxPeers; ++k) sample.push_back(all[k * all.size() / kMaxPeers]);
+  return sample;
+}
+
+std::vector<size_t> StruckSteps(const Suspect& suspect) {
+  std::vector<size_t> steps;
+  for (size_t s = 0; s < suspect.cost.size(); ++s) {
+    if (suspect.cost[s] > 0) steps.push_back(s);
+  }
+  return steps;
+}
+
+Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<size_t>& steps) {
+  Nanos sum = 0;
+  for (const size_t s : steps) {
+    const pattern::Step* mine = job.StepOf(rank, s);
+    if (mine == nullptr) continue;
+    std::vector<Nanos> others;
+    for (const size_t p : peers) {
+      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->longest_stretch);
+    }
+    sum += std::max<Nanos>(0, mine->longest_stretch - Median(std::move(others)));
+  }
+  return sum;
+}
+
+// Somebody else in most steps, nobody in most of his own: no rank is to blame.
+bool IsRandomImbalance(const std::vector<Suspect>& suspects, size_t steps, size_t class_size) {
+  if (suspects.size() < 2 || steps < 3 || class_size < 3) return false;
+  std::vector<int> struck(steps, 0);
+  size_t cells = 0, most = 0;
+  for (const Suspect& suspect : suspects) {
+    most = std::max(most, suspect.struck);
+    cells += suspect.struck;
+    for (size_t s = 0; s < steps; ++s) struck[s] += suspect.cost[s] > 0 ? 1 : 0;
+  }
+  const auto covered = static_cast<size_t>(std::count_if(struck.begin(), struck.end(), [](int n) { return n > 0; }));
+  // At least 60 % of the steps are struck, and no rank accounts for more than 60 % of the cells.
+  return covered * 10 >= steps * 6 && most * 10 <= cells * 6 && cells >= 3;
+}
+
+std::string HostName(const Job& job, size_t rank) {
+  return job.ranks[rank].comms.host_known ? job.ranks[rank].meta.host : std::string();
+}
+
+std::string Who(const Job& job, const std::vector<RankId>& ranks, const std::vector<std::string>& hosts) {
+  std::string who = (ranks.size() == 1 ? "rank " : "ranks ") + FormatRanks(ranks, 8);
+  if (hosts.size() == 1) who += " (host " + hosts[0] + ")";
+  (void)job;
+  return who;
+}
+
+void FillScope(const Job& job, const std::vector<size_t>& members, report::Scope* scope) {
+  std::set<std::string> hosts, devices;
+  for (const size_t r : members) {
+    scope->ranks.push_back(job.ranks[r].meta.rank);
+    if (const std::string host = HostName(job, r); !host.empty()) hosts.insert(host);
+  }
+  std::sort(scope->ranks.begin(), scope->ranks.end());
+  scope->hosts.assign(hosts.begin(), hosts.end());
+}
+
+std::string Milliseconds(Nanos t) { return FormatDurationIn(t, TimeUnit::kMilliseconds, 1) + " ms"; }
+
+report::Evidence OwnTimeEvidence(const AnalysisInput& in, size_t rank, const std::vector<size_t>& peers,
+                                 const std::vector<size_t>& steps) {
+  Nanos mine = 0;
+  std::vector<Nanos> others;
+  for (const size_t s : steps) mine += in.excess.own[rank * in.job.num_steps() + s];
+  for (const size_t p : peers) {
+    Nanos sum = 0;
+    for (const size_t s : steps) sum += std::max<Nanos>(0, in.excess.own[p * in.job.num_steps() + s]);
+    others.push_back(sum);
+  }
+  const auto n = static_cast<Nanos>(std::max<size_t>(1, steps.size()));
+  std::vector<RankId> ids;
+  for (const size_t p : peers) ids.push_back(in.job.ranks[p].meta.rank);
+  std::sort(ids.begin(), ids.end());
+  return {"own time per struck step", Milliseconds(mine / n), "", Milliseconds(Median(std::move(others)) / n),
+          Counted(static_cast<int64_t>(steps.size()), "step") + ", peers: ranks " + FormatRanks(ids, 6)};
+}
+
+report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t peers, std::string* reason) {
+  const Nanos noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
+  const Nanos mean = suspect.total / static_cast<Nanos>(std::max<size_t>(1, suspect.struck));
+  const double strength = static_cast<double>(mean) / static_cast<double>(std::max<Nanos>(1, noise));
+  *reason = FormatFixed(strength, 1) + "x the noise between steps, " + Counted(static_cast<int64_t>(peers), "peer");
+  if (strength < 4) return report::Confidence::kSuspected;
+  if (peers < 3) {
+    *reason += ": with so few peers at most likely";
+    return report::Confidence::kLikely;
+  }
+  return strength >= 6 ? report::Confidence::kSure : report::Confidence::kLikely;
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, const Suspect& suspect, const std::set<size_t>& all_suspects) {
+  const Job& job = in.job;
+  std::vector<size_t> peers = PeersOf(job, suspect.rank, all_suspects);
+  if (peers.empty()) peers = PeersOf(job, suspect.rank, {});
+  const std::vector<size_t> steps = StruckSteps(suspect);
+  const Explanation why = Explain(job, in.view, suspect.rank, peers, steps);
+
+  CauseContext context;
+  context.has_device = job.ranks[suspect.rank].has_device;
+  context.when = ClassifyWhen(suspect.cost, job.steps);
+  context.excess = suspect.total;
+  context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
+  context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
+  const Cause cause = NameCause(why, context);
+
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  finding.cause = cause.name;
+  finding.when = context.when;
+  FillScope(job, {suspect.rank}, &finding.scope);
+  finding.scope.function = cause.function;
+  finding.scope.stage = -1;
+  finding.sentence = cause.sentence + ".";
+  finding.suggestion = cause.suggestion;
+  finding.confidence = Judge(in, suspect, peers.size(), &finding.confidence_reason);
+  finding.headline = Who(job, finding.scope.ranks, finding.scope.hosts);
+  finding.id = cause.name + "-" + std::to_string(finding.scope.ranks[0]);
+  finding.edit = "remove-straggler:" + std::to_string(finding.scope.ranks[0]);
+  finding.evidence.push_back(OwnTimeEvidence(in, suspect.rank, peers, steps));
+  if (why.node >= 0) {
+    const auto n = static_cast<Nanos>(steps.size());
+    finding.evidence.push_back({"time in " + why.function + " per struck step", Milliseconds(why.node_own / n), "",
+                                Milliseconds(why.node_peers / n),
+                                std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
+  }
+  candidate.excess = suspect.cost;
+  candidate.noise = in.excess.step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
+  RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
+  return candidate;
+}
+
+// One candidate for imbalance that moves: the scope is everyone it struck.
+Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
+  Candidate candidate;
+  std::vector<size_t> members;
+  std::set<size_t> none;
+  candidate.excess.assign(in.job.num_steps(), 0);
+  std::string function;
+  for (const Suspect& suspect : suspects) {
+    members.push_back(suspect.rank);
+    const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, none);
+    if (function.empty()) function = Explain(in.job, in.view, suspect.rank, peers, StruckSteps(suspect)).function;
+    RemoveOwnTime(in.job, suspect.rank, peers, suspect.cost, &candidate.edit);
+    for (size_t s = 0; s < suspect.cost.size(); ++s) {
+      candidate.excess[s] = std::max(candidate.excess[s], suspect.cost[s]);
+    }
+  }
+  report::Finding& finding = candidate.finding;
+  FillScope(in.job, members, &finding.scope);
+  finding.cause = "data-imbalance";
+  finding.id = "data-imbalance-moving";
+  finding.scope.function = function;
+  finding.when = ClassifyWhen(candidate.excess, in.job.steps);
+  finding.when.kind = report::WhenKind::kIntermittent;
+  finding.headline = "another rank in each step (" + Who(in.job, finding.scope.ranks, finding.scope.hosts) + ")";
+  finding.sentence = "In most steps some rank takes longer" + (function.empty() ? "" : " (" + function + ")") +
+                     ", but another one each time: what they get differs, no rank is slow.";
+  finding.suggestion = "balance what each rank gets in a step (sort or pack sequences by length)";
+  finding.confidence = report::Confidence::kLikely;
+  finding.confidence_reason = "no rank accounts for most of it";
+  candidate.noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[members[0]])];
+  return candidate;
+}
+
+}  // namespace
+
+void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  std::vector<Suspect> suspects = FindSuspects(in);
+  std::set<size_t> all;
+  for (const Suspect& suspect : suspects) all.insert(suspect.rank);
+  for (size_t c = 0; c < in.job.classes.size(); ++c) {
+    std::vector<Suspect> here, steady;
+    for (const Suspect& suspect : suspects) {
+      if (in.job.peer_class[suspect.rank] != static_cast<int32_t>(c)) continue;
+      // A rank struck in most steps is a case of its own beside any moving imbalance.
+      (suspect.struck * 10 > in.job.num_steps() * 6 ? steady : here).push_back(suspect);
+    }
+    if (IsRandomImbalance(here, in.job.num_steps(), in.job.classes[c].size())) {
+      out->candidates.push_back(MakeRandomImbalance(in, here));
+      here.clear();
+    }
+    here.insert(here.end(), steady.begin(), steady.end());
+    for (const Suspect& suspect : here) out->candidates.push_back(MakeCandidate(in, suspect, all));
+  }
+  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+    if (in.job.num_ranks() > 1 && in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 2) {
+      out->not_checked.push_back({"rank " + std::to_string(in.job.ranks[r].meta.rank) + " against peers",
+                                  "no other rank with a trace runs the same program"});
+    }
+  }
+}
+
+}  // namespace headway::diagnose
