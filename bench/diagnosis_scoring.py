@@ -38,7 +38,7 @@ NO_DIAGNOSIS = {"hang"}  # truths that have no trace to diagnose
 
 
 class Case:
-    """What the files of a labelled case say, in one form for all generations of them."""
+    """What the files of a labelled case say."""
 
     def __init__(self, name, truth, run, stage_of_rank=None):
         self.name, self.truth, self.run = name, truth, run
@@ -75,7 +75,8 @@ class Case:
         """What was injected per step of the window on the worst rank of each step, or None if not stated."""
         steps, injected = window[1] - window[0] + 1, self.injected_ns()
         if injected:
-            total = sum(max(by_step.get(s, 0) for by_step in injected.values()) for s in range(window[0], window[1] + 1))
+            total = sum(max(by_step.get(s, 0) for by_step in injected.values())
+                        for s in range(window[0], window[1] + 1))
             return total / steps if total else None
         if "magnitude_ms" in self.truth:
             return self.truth["magnitude_ms"] * 1e6 * len(self.struck_steps(window)) / steps
@@ -98,13 +99,14 @@ def score(case, findings):
         if hit:
             open_faults.remove(hit)
     false_alarms = [a for a, m in zip(alarms, matched) if m is None]
-    if case.kind == "shared_host":  # other work on the machine is not the job's fault: at most said, never blamed on a rank
+    if case.kind == "shared_host":  # other work on the machine: at most said, never blamed on a rank
         false_alarms = [a for a in false_alarms if a["cause"] != "shared-host"]
     right = all(matched[:len(faults)]) and len(alarms) >= len(faults) if faults else not false_alarms
+    comparable = case.quiet and len(faults) == 1 and matched[:1] == faults
     return {"right": right, "why": [] if right else _problems(case, faults, alarms, window),
             "faults": len(faults), "found": len(faults) - len(open_faults),
             "false_alarms": [describe(a) for a in false_alarms], "first": describe(alarms[0]) if alarms else "none",
-            "recoverable": _recoverable(case, alarms[0], window) if case.quiet and len(faults) == 1 and matched[:1] == faults else None}
+            "recoverable": _recoverable(case, alarms[0], window) if comparable else None}
 
 
 def _recoverable(case, finding, window):

@@ -12,15 +12,18 @@ from diagnosis_scoring import Case, names_of, score
 
 
 def case(kind, ranks=(2,), world=4, stacks=False, other=0.0, stages=None, **truth):
-    truth = {"kind": kind, "culprit_ranks": list(ranks), "profiler_step_of_train_step": "ProfilerStep#N is train step N + 10", **truth}
+    truth = {"kind": kind, "culprit_ranks": list(ranks),
+             "profiler_step_of_train_step": "ProfilerStep#N is train step N + 10", **truth}
     run = {"ranks": world, "train": {"with-stack": stacks}, "load": {"other_cores": other}}
     return Case("case", truth, run, stages)
 
 
-def finding(cause, ranks=(2,), severity="warning", when="persistent", steps=(), gain_ms=40, function="", links=(), stage=None):
+def finding(cause, ranks=(2,), severity="warning", when="persistent", steps=(), gain_ms=40, function="", links=(),
+            stage=None):
+    scope = {"ranks": list(ranks), "links": [{"from": a, "to": b} for a, b in links], "stage": stage,
+             "function": function}
     return {"cause": cause, "severity": severity, "sentence": "", "recoverable_ns_per_step": gain_ms * 10**6,
-            "scope": {"ranks": list(ranks), "links": [{"from": a, "to": b} for a, b in links], "stage": stage, "function": function},
-            "when": {"kind": when, "steps": list(steps)}}
+            "scope": scope, "when": {"kind": when, "steps": list(steps)}}
 
 
 def judge(c, *findings, steps=(2, 5)):
@@ -65,8 +68,9 @@ class Scoring(unittest.TestCase):
     def test_function_is_asked_for_only_with_stacks(self):
         named = {"culprit_function": "read_shard"}
         self.right(case("slow_dataloader", **named), finding("slow-input"))
-        self.wrong(case("slow_dataloader", stacks=True, **named), finding("slow-input", function="sleep"))
-        self.right(case("slow_dataloader", stacks=True, **named), finding("slow-input", function="faults.py(9): read_shard"))
+        with_stacks = case("slow_dataloader", stacks=True, **named)
+        self.wrong(with_stacks, finding("slow-input", function="sleep"))
+        self.right(with_stacks, finding("slow-input", function="faults.py(9): read_shard"))
         self.assertEqual(names_of("log_metrics (loss.item, write)"), ["log_metrics", "loss.item", "write"])
         self.assertEqual(names_of("read_shard (no stacks recorded)"), ["read_shard"])
 
@@ -130,7 +134,7 @@ class Scoring(unittest.TestCase):
 
     def test_recoverable_is_compared_per_step_of_the_window(self):
         # 60 ms in training steps 13 and 14, that is steps 3 and 4 of a window of four: 30 ms per step
-        log = {"2": [[13, 0, 60_000_000, "slow_device"], [14, 0, 60_000_000, "slow_device"], [99, 0, 60_000_000, "slow_device"]]}
+        log = {"2": [[step, 0, 60_000_000, "slow_device"] for step in (13, 14, 99)]}
         c = case("slow_compute", injected_step_unixns_ns_kind=log)
         for gain_ms, within in ((30, True), (37, True), (38, False), (22, False)):
             r = self.right(c, finding("slow-device", gain_ms=gain_ms))["recoverable"]

@@ -3,11 +3,13 @@
 """Runs labelled cases of real training jobs and lays each out as a folder (see case_folder.py).
 
 A case file is a JSON list of
-  {"name", "job": "ddp" | "mesh", "ranks": 4, "train": {option: value}, "fault": [...], "truth": {...},
+  {"name": "slow-link", "job": "ddp" or "mesh", "ranks": 4, "train": {option: value},
+   "fault": [{"kind", "ranks", ...}], "truth": {"kind", "culprit_ranks", "how", ...},
    "netns": true, "host_per_rank": true, "links": {"2": "200mbit"}, "quota": {"1": 12},
    "burners": {"count": 2, "duty": 0.5}, "bare": true}
-with every field but "name" optional; bare leaves out steps.<R>.json and groups.<R>.json.  Cases that need network namespaces or a CPU quota are skipped with a
-sentence where these cannot be had.  Needs torch and numpy in the Python that runs it.
+with every field but "name" optional; bare leaves out steps.<R>.json and groups.<R>.json.
+Cases that need network namespaces or a CPU quota are skipped with a sentence where these cannot be had.
+Needs torch and numpy in the Python that runs it.
 """
 import argparse
 import json
@@ -74,7 +76,7 @@ def main():
     p.add_argument("cases", help="the case file")
     p.add_argument("out", help="folder that gets one folder per case")
     p.add_argument("names", nargs="*", help="only these cases")
-    p.add_argument("--tries", type=int, default=1, help="how often a case is run if the machine is not quiet or it fails")
+    p.add_argument("--tries", type=int, default=1, help="how often a case is run if other work disturbs it or it fails")
     p.add_argument("--max-other-cores", type=float, default=0.2, help="what counts as quiet")
     p.add_argument("--limit-s", type=float, default=120, help="wall time of one run")
     p.add_argument("--keep-raw", help="folder for what the ranks wrote")

@@ -82,7 +82,8 @@ class Training:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3, foreach=False)
         self.pipe = None
         if o.pp > 1:
-            stage = PipelineStage(self.runnable, self.groups.at("pp"), o.pp, torch.device("cpu"), group=self.groups["pp"])
+            stage = PipelineStage(self.runnable, self.groups.at("pp"), o.pp, torch.device("cpu"),
+                                  group=self.groups["pp"])
             self.pipe = Schedule1F1B(stage, o.micro, loss_fn=loss_of)
         data = Batches(o, self.job.total_steps(), self.groups.at("dp"), self.faults)
         self.batches = iter(DataLoader(data, batch_size=None))
