@@ -2,53 +2,55 @@
 // Numbers and names as a person reads them; the same rules as the terminal (src/report/format.h).
 import type { Finding, Unit, Value } from './doc';
 
-const kDurationUnits: [number, string][] = [
-  [3600e9, 'h'], [60e9, 'min'], [1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns'],
-];
-const kByteUnits: [number, string][] = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']];
-const kRateUnits: [number, string][] = [[1e12, 'TB/s'], [1e9, 'GB/s'], [1e6, 'MB/s'], [1e3, 'kB/s'], [1, 'B/s']];
-
 export interface Scale { divisor: number; suffix: string; digits: number }
 
-function unitsOf(unit: Unit): [number, string][] | null {
-  if (unit === 'duration') return kDurationUnits;
-  if (unit === 'bytes') return kByteUnits;
-  if (unit === 'bytes-per-second') return kRateUnits;
-  return null;
-}
-
-// Minutes and hours only once the smaller unit grows unwieldy (90 s stay seconds).
-function pickUnit(units: [number, string][], magnitude: number): [number, string] {
-  for (const [divisor, suffix] of units) {
-    const enough = suffix === 'min' || suffix === 'h' ? 2 * divisor : divisor;
-    if (magnitude >= enough) return [divisor, suffix];
-  }
-  return units[units.length - 1];
-}
-
-function grouped(value: number, digits: number): string {
+// "1,155.2", halves away from zero, a real minus sign.
+export function grouped(value: number, digits: number): string {
+  if (!Number.isFinite(value)) return '–';
   const [whole, fraction] = Math.abs(value).toFixed(digits).split('.');
   const body = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',') + (fraction ? '.' + fraction : '');
-  return value < 0 && Number(value.toFixed(digits)) !== 0 ? '−' + body : body;
+  return value < 0 && /[1-9]/.test(body) ? '−' + body : body;
 }
 
-// Two significant digits below 100, whole numbers above.
-function free(value: number): string {
-  const magnitude = Math.abs(value);
-  return grouped(value, magnitude === 0 || magnitude >= 9.95 || Number.isInteger(value) ? 0 : magnitude >= 0.995 ? 1 : 2);
-}
+const two = (n: number) => String(n).padStart(2, '0');
 
+// About three digits in the largest unit that fits: "0.4 µs", "81 ms", "1.31 s", "5 min 07 s".
 export function duration(ns: number): string {
-  if (ns === 0) return '0';
-  const [divisor, suffix] = pickUnit(kDurationUnits, Math.abs(ns));
-  return `${free(ns / divisor)} ${suffix}`;
+  const magnitude = Math.abs(ns);
+  const sign = ns < 0 ? '−' : '';
+  const say = (divisor: number, digits: number, unit: string) => `${sign}${(magnitude / divisor).toFixed(digits)} ${unit}`;
+  if (magnitude < 100) return say(1, 0, 'ns');
+  if (magnitude < 9950) return say(1e3, 1, 'µs');
+  if (magnitude < 999_500) return say(1e3, 0, 'µs');
+  if (magnitude < 9_950_000) return say(1e6, 1, 'ms');
+  if (magnitude < 999_500_000) return say(1e6, 0, 'ms');
+  if (magnitude < 9_995_000_000) return say(1e9, 2, 's');
+  if (magnitude < 99_950_000_000) return say(1e9, 1, 's');
+  const seconds = Math.round(magnitude / 1e9);
+  if (seconds < 300) return `${sign}${seconds} s`;
+  if (seconds < 3600) return `${sign}${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  const minutes = Math.floor((seconds + 30) / 60);
+  return `${sign}${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
+}
+
+// Decimal units, three digits: "999 B", "1.23 KB", "48.2 MB".
+function decimalBytes(value: number, suffix: string): string {
+  let magnitude = Math.abs(value);
+  const sign = value < 0 ? '−' : '';
+  if (magnitude < 1000) return `${sign}${magnitude.toFixed(0)} B${suffix}`;
+  const units = ['KB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+  let at = -1;
+  do {
+    magnitude /= 1000;
+    at++;
+  } while (at + 1 < units.length && magnitude >= 999.5);
+  return `${sign}${magnitude.toFixed(magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0)} ${units[at]}${suffix}`;
 }
 
 export function share(value: number): string {
-  const percent = value * 100;
-  const magnitude = Math.abs(percent);
-  if (magnitude > 0 && magnitude < 0.1) return '<0.1 %';
-  return `${grouped(percent, magnitude < 9.95 && magnitude !== 0 ? 1 : 0)} %`;
+  const percent = Math.abs(value * 100);
+  if (percent > 0 && percent < 0.1) return '<0.1 %';
+  return `${grouped(value * 100, percent > 0 && percent < 9.95 ? 1 : 0)} %`;
 }
 
 export function count(value: number): string { return grouped(value, 0); }
@@ -65,10 +67,8 @@ export function format(value: Value, unit: Unit): string {
   if (typeof value === 'string') return value;
   switch (unit) {
     case 'duration': return duration(value);
-    case 'bytes': case 'bytes-per-second': {
-      const [divisor, suffix] = pickUnit(unitsOf(unit)!, Math.abs(value));
-      return `${free(value / divisor)} ${suffix}`;
-    }
+    case 'bytes': return decimalBytes(value, '');
+    case 'bytes-per-second': return decimalBytes(value, '/s');
     case 'share': return share(value);
     case 'ratio': return ratio(value);
     case 'count': return count(value);
@@ -78,27 +78,25 @@ export function format(value: Value, unit: Unit): string {
   }
 }
 
-// One unit and one number of decimals for a whole column or axis, so that digits line up.
+// One unit and one number of decimals for a whole column or axis, so that digits line up; the unit stands in the head.
+// Sizes and rates keep theirs in the cell.
 export function scaleFor(values: Value[], unit: Unit): Scale {
   let largest = 0;
-  for (const value of values) if (typeof value === 'number') largest = Math.max(largest, Math.abs(value));
-  const units = unitsOf(unit);
-  if (!units) {
-    if (unit === 'share') return { divisor: 0.01, suffix: '%', digits: largest >= 0.0995 && values.length > 0 ? 1 : 2 };
-    if (unit === 'ratio') return { divisor: 1, suffix: 'x', digits: 2 };
-    if (unit === 'number') return { divisor: 1, suffix: '', digits: largest >= 1000 ? 0 : largest >= 10 ? 1 : largest >= 0.1 ? 3 : 5 };
-    return { divisor: 1, suffix: '', digits: 0 };
+  for (const value of values) if (typeof value === 'number' && Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
+  switch (unit) {
+    case 'duration': {
+      const [divisor, suffix] = largest < 1e6 ? [1e3, 'µs'] as const : largest < 10e9 ? [1e6, 'ms'] as const : [1e9, 's'] as const;
+      const top = largest / divisor;
+      return { divisor, suffix, digits: top >= 1000 ? 0 : top >= 100 ? 1 : 2 };
+    }
+    case 'share': return { divisor: 0.01, suffix: '%', digits: largest >= 0.0995 ? 1 : 2 };
+    case 'number': return { divisor: 1, suffix: '', digits: largest >= 1000 ? 0 : largest >= 10 ? 1 : largest >= 0.1 ? 3 : 5 };
+    default: return { divisor: 1, suffix: '', digits: 0 };
   }
-  const [divisor, suffix] = pickUnit(units, largest);
-  const top = largest / divisor;
-  return { divisor, suffix, digits: divisor === 1 ? 0 : top >= 1000 ? 0 : top >= 100 ? 1 : 2 };
 }
 
 export function scaled(value: Value, unit: Unit, scale: Scale): string {
-  if (value === null) return '–';
-  if (typeof value === 'string') return value;
-  if (unit === 'step') return `#${value}`;
-  if (unit === 'rank') return String(value);
+  if (typeof value !== 'number' || (unit !== 'duration' && unit !== 'share' && unit !== 'number')) return format(value, unit);
   return grouped(value / scale.divisor, scale.digits);
 }
 

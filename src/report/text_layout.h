@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of a terminal: wrapping, bars, tables that fit. Widths are terminal columns (base/text.h), not bytes. Input may
+// be anything a trace holds; what goes through here comes out printable.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headway::report {
+
+// Words of `text` in lines of at most `width` columns, never empty. A word wider than a line is cut.
+[[nodiscard]] std::vector<std::string> WrapWords(std::string_view text, int width);
+
+// `text` wrapped behind `first` (a label) and, on further lines, as many spaces as `first` is wide.
+[[nodiscard]] std::string Hanging(std::string_view first, std::string_view text, int width);
+
+// Pieces that stay whole, `gap` apart, over as many lines as needed, behind a label as in Hanging.
+[[nodiscard]] std::string FlowPieces(std::string_view first, const std::vector<std::string>& pieces, std::string_view gap,
+                                     int width);
+
+// A bar of `share` (0..1) of `cells`, in eighths of a cell, without padding; at least a sliver where share > 0.
+[[nodiscard]] std::string BlockBar(double share, int cells);
+
+// A table of finished cells. Numeric columns end right, others start left. Where the lines would be wider than `width`
+// the widest text columns give way, cut in the middle.
+struct TextTable {
+  struct Column {
+    std::string title;
+    bool numeric = false;
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+
+  [[nodiscard]] std::string Render(int width, std::string_view indent) const;
+
+ private:
+  [[nodiscard]] std::vector<int> FitWidths(int width) const;
+};
+
+// What a terminal without UTF-8 can show: known signs by their likeness ("█" is "#", "…" is "..."), others "?".
+[[nodiscard]] std::string ToAscii(std::string_view text);
+
+}  // namespace headway::report
