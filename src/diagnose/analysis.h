@@ -9,12 +9,14 @@
 #include "diagnose/excess.h"
 #include "diagnose/function_view.h"
 #include "diagnose/job.h"
+#include "diagnose/waits.h"
 
 namespace headway::diagnose {
 
 struct AnalysisInput {
   const Job& job;
   const ExcessTable& excess;
+  const WaitTable& waits;
   FunctionView* view;  // shared cache of names; no analysis changes what another sees
 };
 

@@ -19,18 +19,25 @@ struct Row {
   [[nodiscard]] Nanos excess() const { return mine_all - peers_all; }
 };
 
-std::vector<Row> Compare(FunctionView* view, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps) {
+double Scale(const Sample& mine, const Sample& reference) {
+  return static_cast<double>(mine.steps.size()) / static_cast<double>(std::max<size_t>(1, reference.steps.size()));
+}
+
+Nanos Scaled(int64_t value, double scale) { return static_cast<Nanos>(static_cast<double>(value) * scale); }
+
+std::vector<Row> Compare(FunctionView* view, const Sample& sample, std::span<const Sample> references) {
   std::vector<std::vector<FunctionView::Cell>> sums;
-  for (const size_t p : peers) sums.push_back(view->Sum(p, steps));
-  const std::vector<FunctionView::Cell> mine = view->Sum(rank, steps);
+  for (const Sample& reference : references) sums.push_back(view->Sum(reference.rank, reference.steps));
+  const std::vector<FunctionView::Cell> mine = view->Sum(sample.rank, sample.steps);
   std::vector<Row> rows(view->size());
   std::vector<Nanos> own, calls;
   for (size_t n = 0; n < rows.size(); ++n) {
     own.clear();
     calls.clear();
-    for (const auto& sum : sums) {
-      own.push_back(n < sum.size() ? sum[n].own : 0);
-      calls.push_back(n < sum.size() ? sum[n].calls : 0);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const double scale = Scale(sample, references[i]);
+      own.push_back(n < sums[i].size() ? Scaled(sums[i][n].own, scale) : 0);
+      calls.push_back(n < sums[i].size() ? Scaled(sums[i][n].calls, scale) : 0);
     }
     rows[n].mine = mine[n].own;
     rows[n].my_calls = mine[n].calls;
@@ -108,24 +115,39 @@ void NamePair(const FunctionView& view, const std::vector<Row>& rows, Explanatio
   out->function = view.Path(order[0], 1) + ", " + view.Path(order[1], 1);
 }
 
+std::array<Nanos, pattern::kWorkClasses> ClassSums(const Job& job, const Sample& sample) {
+  std::array<Nanos, pattern::kWorkClasses> sums{};
+  for (const size_t s : sample.steps) {
+    const pattern::Step* step = job.StepOf(sample.rank, s);
+    if (step == nullptr) continue;
+    for (size_t c = 0; c < sums.size(); ++c) sums[c] += step->by_class[c];
+  }
+  return sums;
+}
+
 }  // namespace
 
-Explanation Explain(const Job& job, FunctionView* view, size_t rank, std::span<const size_t> peers,
-                    std::span<const size_t> steps) {
+std::vector<Sample> SameSteps(std::span<const size_t> peers, const std::vector<size_t>& steps) {
+  std::vector<Sample> samples;
+  for (const size_t p : peers) samples.push_back({p, steps});
+  return samples;
+}
+
+Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> references) {
   Explanation out;
-  for (int c = 0; c < pattern::kWorkClasses; ++c) {
-    for (const size_t s : steps) {
-      const pattern::Step* mine = job.StepOf(rank, s);
-      if (mine == nullptr) continue;
-      std::vector<Nanos> others;
-      for (const size_t p : peers) {
-        if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->by_class[static_cast<size_t>(c)]);
-      }
-      out.by_class[static_cast<size_t>(c)] += mine->by_class[static_cast<size_t>(c)] - Median(others);
-    }
-    if (static_cast<WorkClass>(c) != WorkClass::kCommunication) out.total += out.by_class[static_cast<size_t>(c)];
+  const auto here = ClassSums(job, mine);
+  std::vector<std::array<Nanos, pattern::kWorkClasses>> there;
+  for (const Sample& reference : references) {
+    there.push_back(ClassSums(job, reference));
+    for (Nanos& value : there.back()) value = Scaled(value, Scale(mine, reference));
   }
-  const std::vector<Row> rows = Compare(view, rank, peers, steps);
+  for (size_t c = 0; c < here.size(); ++c) {
+    std::vector<Nanos> others;
+    for (const auto& sums : there) others.push_back(sums[c]);
+    out.by_class[c] = here[c] - Median(std::move(others));
+    if (static_cast<WorkClass>(c) != WorkClass::kCommunication) out.total += out.by_class[c];
+  }
+  const std::vector<Row> rows = Compare(view, mine, references);
   CompareProportions(*view, rows, &out);
   out.node = Descend(*view, rows, out.total);
   if (out.node >= 0) {

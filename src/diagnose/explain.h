@@ -30,8 +30,18 @@ struct Explanation {
   double ratio = 0;             // own time here / own time of the median peer over the compared functions
 };
 
-// `peers`: rank indices, not containing `rank`; `steps`: axis steps to look at.
-[[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, size_t rank, std::span<const size_t> peers,
-                                  std::span<const size_t> steps);
+// Steps of one rank, summed.
+struct Sample {
+  size_t rank = 0;
+  std::vector<size_t> steps;  // axis steps
+};
+
+// `references`: what `mine` is held against: the same steps of peers, or other steps of the same rank. Each is scaled to
+// the number of steps of `mine`; the median over them counts.
+[[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, const Sample& mine,
+                                  std::span<const Sample> references);
+
+// The same steps of each of `peers`.
+[[nodiscard]] std::vector<Sample> SameSteps(std::span<const size_t> peers, const std::vector<size_t>& steps);
 
 }  // namespace headway::diagnose

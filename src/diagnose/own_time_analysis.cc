@@ -164,7 +164,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Suspect& suspect, const s
   std::vector<size_t> peers = PeersOf(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = PeersOf(job, suspect.rank, {});
   const std::vector<size_t> steps = StruckSteps(suspect);
-  const Explanation why = Explain(job, in.view, suspect.rank, peers, steps);
+  const Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
 
   CauseContext context;
   context.has_device = job.ranks[suspect.rank].has_device;
@@ -210,7 +210,10 @@ Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect
   for (const Suspect& suspect : suspects) {
     members.push_back(suspect.rank);
     const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, none);
-    if (function.empty()) function = Explain(in.job, in.view, suspect.rank, peers, StruckSteps(suspect)).function;
+    const std::vector<size_t> steps = StruckSteps(suspect);
+    if (function.empty()) {
+      function = Explain(in.job, in.view, {suspect.rank, steps}, SameSteps(peers, steps)).function;
+    }
     RemoveOwnTime(in.job, suspect.rank, peers, suspect.cost, &candidate.edit);
     for (size_t s = 0; s < suspect.cost.size(); ++s) {
       candidate.excess[s] = std::max(candidate.excess[s], suspect.cost[s]);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the paths a user gives to one pattern a rank: traces are folded, .hwp files read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "pattern/pattern.h"
+#include "pattern/pattern_builder.h"
+#include "trace/import_log.h"
+
+namespace headway::cli {
+
+struct IngestOptions {
+  int threads = 0;  // 0 = as many as the process may use
+  bool quiet = false;
+  std::string rank_map;    // file of "path-or-glob rank" lines; empty = none
+  std::string name_rules;  // the user's own rules; empty = none
+  pattern::FoldOptions fold;
+};
+
+// Where the bytes of a rank can be read again (for timelines): the item's name as the input set gives it.
+struct RankSource {
+  RankId rank = -1;
+  std::string name;
+  bool is_trace = false;  // false: a pattern, without rows
+};
+
+struct Ingested {
+  std::vector<pattern::RankPattern> ranks;  // by rank, each once
+  std::vector<RankSource> sources;          // parallel
+  std::vector<Error> problems;              // files that gave nothing, one sentence each
+  int64_t files = 0;                        // looked at
+};
+
+// Reads everything on up to `threads` threads. Of two files of one rank the first by name is kept. The result does not
+// depend on the number of threads or the order of paths. Fails only where nothing at all can be concluded.
+[[nodiscard]] Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptions& options);
+
+}  // namespace headway::cli

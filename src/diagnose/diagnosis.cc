@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/diagnosis.h"
+
+#include <algorithm>
+
+#include "diagnose/analysis.h"
+#include "diagnose/excess.h"
+#include "diagnose/price.h"
+
+namespace headway::diagnose {
+
+Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options) {
+  Diagnosis out;
+  out.job = JoinJob(std::move(ranks));
+  out.waits = SplitWaits(out.job);
+  const ExcessTable excess = ComputeExcess(out.job);
+  FunctionView view(out.job);
+  AnalysisOutput found;
+  for (const Analysis& analysis : Analyses()) {
+    if (std::find(options.skip.begin(), options.skip.end(), analysis.name) != options.skip.end()) {
+      found.not_checked.push_back({analysis.what, "switched off by --skip"});
+      continue;
+    }
+    analysis.run({out.job, excess, out.waits, &view}, &found);
+    ++out.analyses_run;
+  }
+  Priced priced = PriceCandidates(out.job, std::move(found.candidates));
+  out.findings = std::move(priced.findings);
+  out.all_removed_per_step = priced.all_removed_per_step;
+  out.not_checked = std::move(found.not_checked);
+  Nanos noise = 0;
+  for (const Nanos n : excess.step_noise) noise = std::max(noise, n);
+  out.detection_floor = std::max(out.job.median_step / 50, 3 * noise);
+  return out;
+}
+
+}  // namespace headway::diagnose

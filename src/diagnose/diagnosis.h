@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: patterns of a job's ranks in, ranked causes out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/job.h"
+#include "diagnose/waits.h"
+#include "report/finding.h"
+
+namespace headway::diagnose {
+
+struct DiagnoseOptions {
+  std::vector<std::string> skip;  // names of analyses not to run
+};
+
+struct Diagnosis {
+  Job job;
+  WaitTable waits;
+  std::vector<report::Finding> findings;  // by severity (info last), then recoverable time
+  std::vector<report::NotChecked> not_checked;
+  Nanos all_removed_per_step = 0;  // gain of fixing everything at warning or above together
+  Nanos detection_floor = 0;       // per step: what would have been seen at least (the largest of the analyses' thresholds)
+  int32_t analyses_run = 0;
+};
+
+[[nodiscard]] Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options = {});
+
+}  // namespace headway::diagnose

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A diagnosis as a report: the same facts as text, page and JSON.
+#pragma once
+
+#include <string>
+
+#include "diagnose/diagnosis.h"
+#include "report/findings_document.h"
+#include "report/report_doc.h"
+
+namespace headway::diagnose {
+
+struct ReportOptions {
+  std::string title;      // what the user named: "run-17/"
+  std::string version;    // of headway
+  std::string gpu_events = "all";
+  std::string last_step = "keep";
+};
+
+[[nodiscard]] report::ReportDoc BuildReport(const Diagnosis& diagnosis, const ReportOptions& options);
+[[nodiscard]] report::FindingsDocument BuildFindings(const Diagnosis& diagnosis, const ReportOptions& options);
+
+}  // namespace headway::diagnose

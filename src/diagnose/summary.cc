@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/summary.h"
+
+#include <algorithm>
+#include <set>
+
+namespace headway::diagnose {
+
+using pattern::WorkClass;
+
+report::StepBreakdown BreakDown(const Diagnosis& diagnosis) {
+  const Job& job = diagnosis.job;
+  report::StepBreakdown out;
+  if (job.steps.empty()) return out;
+  std::vector<size_t> order(job.num_steps());
+  for (size_t s = 0; s < order.size(); ++s) order[s] = s;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return job.step_time[a] < job.step_time[b]; });
+  const size_t s = order[order.size() / 2];
+  Nanos count = 0;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const pattern::Step* step = job.StepOf(r, s);
+    if (step == nullptr) continue;
+    ++count;
+    const auto of = [&](WorkClass c) { return step->by_class[static_cast<size_t>(c)]; };
+    out.compute += of(WorkClass::kCompute);
+    out.memory += of(WorkClass::kMemory);
+    out.host += of(WorkClass::kHost) + of(WorkClass::kRuntime);
+    out.input += of(WorkClass::kInput);
+    out.idle += of(WorkClass::kIdle);
+    out.comm_wait += diagnosis.waits.wait[r * job.num_steps() + s];
+    out.comm_transfer += diagnosis.waits.transfer[r * job.num_steps() + s];
+  }
+  if (count == 0) return out;
+  for (Nanos* part : {&out.compute, &out.memory, &out.host, &out.input, &out.idle, &out.comm_wait, &out.comm_transfer}) {
+    *part /= count;
+  }
+  const Nanos sum = out.compute + out.memory + out.host + out.input + out.comm_wait + out.comm_transfer;
+  out.idle = std::max<Nanos>(0, job.step_time[s] - sum);  // takes the rounding of the other parts
+  return out;
+}
+
+std::vector<std::string> HostNames(const Job& job) {
+  std::set<std::string> names;
+  for (const auto& rank : job.ranks) {
+    if (rank.comms.host_known) names.insert(rank.meta.host);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> Frameworks(const Job& job) {
+  std::set<std::string> names;
+  for (const auto& rank : job.ranks) {
+    for (const auto& [key, value] : rank.meta.versions) {
+      if (key == "pytorch_version") names.insert("PyTorch " + value);
+      if (key == "nccl_version" && value != "unknown") names.insert("NCCL " + value);
+      if (key == "cuda_runtime_version") names.insert("CUDA " + value);
+      if (key == "hip_runtime_version") names.insert("HIP " + value);
+    }
+    if (rank.meta.backend == "gloo") names.insert("gloo");
+  }
+  return {names.begin(), names.end()};
+}
+
+Nanos ClockResidual(const Job& job) {
+  Nanos residual = 0;
+  for (const trace::HostClock& clock : job.comms.clocks) residual = std::max(residual, clock.residual);
+  return residual;
+}
+
+double UnknownTimeShare(const Job& job) {
+  Nanos unknown = 0, busy = 0;
+  for (const auto& rank : job.ranks) {
+    unknown += rank.unknown_name_time;
+    busy += rank.device_all.Union(15);
+  }
+  return busy > 0 ? static_cast<double>(unknown) / static_cast<double>(busy) : 0;
+}
+
+trace::ImportLog MergedLog(const Job& job) {
+  trace::ImportLog log;
+  for (const auto& rank : job.ranks) log.Merge(rank.log);
+  return log;
+}
+
+}  // namespace headway::diagnose

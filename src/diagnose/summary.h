@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts of a joined job that both forms of the report print.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnose/diagnosis.h"
+#include "report/findings_document.h"
+
+namespace headway::diagnose {
+
+// Parts of the median step (the axis step of median length), mean over its ranks; they add up to its length.
+[[nodiscard]] report::StepBreakdown BreakDown(const Diagnosis& diagnosis);
+
+// Names of hosts that the files tell, sorted; frameworks and versions in short ("PyTorch", "NCCL 2.17.1").
+[[nodiscard]] std::vector<std::string> HostNames(const Job& job);
+[[nodiscard]] std::vector<std::string> Frameworks(const Job& job);
+
+[[nodiscard]] Nanos ClockResidual(const Job& job);          // largest over the hosts
+[[nodiscard]] double UnknownTimeShare(const Job& job);      // of device time, under names no rule knows
+[[nodiscard]] trace::ImportLog MergedLog(const Job& job);
+
+}  // namespace headway::diagnose
