@@ -44,6 +44,13 @@ class Quota(unittest.TestCase):
         self.assertEqual(read(f"{group}/cpu.cfs_quota_us"), "1200")  # 12 % of 10,000 us
         self.assertEqual(read(f"{group}/cgroup.procs"), "123")
 
+    def test_a_small_share_gets_a_longer_period(self):
+        self.file("cpu/cpu.shares", "1024")
+        cpu_quota.CpuQuota(self.root).hold(123, 5)
+        group = glob.glob(f"{self.root}/cpu/hwquota*-123")[0]
+        self.assertEqual(read(f"{group}/cpu.cfs_period_us"), "20000")
+        self.assertEqual(read(f"{group}/cpu.cfs_quota_us"), "1000")  # 5 % of 20,000 us; less is refused
+
     def test_version_2(self):
         self.file("cgroup.controllers", "cpuset cpu io memory")
         self.file("cgroup.subtree_control")

@@ -4,6 +4,7 @@ import os
 import time
 
 PERIOD_US = 10000
+LEAST_QUOTA_US = 1000  # the kernel refuses less
 
 
 def controller(root="/sys/fs/cgroup"):
@@ -48,12 +49,13 @@ class CpuQuota:
         group = f"{self.folder}/hwquota{os.getpid()}-{pid}"
         os.makedirs(group, exist_ok=True)
         self.groups.append(group)
-        quota = int(float(percent) * PERIOD_US / 100)
+        period = max(PERIOD_US, int(LEAST_QUOTA_US * 100 / percent))
+        quota = int(period * percent / 100)
         if self.version == 1:
-            _write(f"{group}/cpu.cfs_period_us", str(PERIOD_US))
+            _write(f"{group}/cpu.cfs_period_us", str(period))
             _write(f"{group}/cpu.cfs_quota_us", str(quota))
         else:
-            _write(f"{group}/cpu.max", f"{quota} {PERIOD_US}")
+            _write(f"{group}/cpu.max", f"{quota} {period}")
         _write(f"{group}/cgroup.procs", str(pid))
 
     def __exit__(self, *why):

@@ -64,10 +64,6 @@ class Faults:
         return [[step, begin, ns, kind] for (kind, step), (begin, ns) in total.items()]
 
 
-def sleep_ms(ms):
-    time.sleep(ms / 1e3)
-
-
 def burn_cpu(ms):
     """Real arithmetic for about ms milliseconds of this thread's CPU time."""
     a = torch.randn(320, 320)
@@ -81,7 +77,7 @@ def read_shard(faults):
     """Called by the data set for every batch."""
     for fault in faults.active("slow_loader"):
         with faults.noted(fault):
-            sleep_ms(fault.spec["ms"])
+            time.sleep(fault.spec["ms"] / 1e3)
 
 
 def extra_adapter(faults, x):
@@ -107,7 +103,7 @@ def save_checkpoint(faults, model, path):
     for fault in faults.active("checkpoint"):
         with faults.noted(fault):
             torch.save(model.state_dict(), path)
-            sleep_ms(fault.spec["ms"])
+            time.sleep(fault.spec["ms"] / 1e3)
 
 
 def first_use(faults):
@@ -128,7 +124,7 @@ def before_window(faults):
     """Called once, just before the profiler begins to record."""
     for fault in faults.active("late_entry"):
         with faults.noted(fault):
-            sleep_ms(fault.spec["ms"])
+            time.sleep(fault.spec["ms"] / 1e3)
 
 
 def ask_to_be_stopped(faults):
@@ -140,7 +136,7 @@ def ask_to_be_stopped(faults):
 
 
 def wait_for_lock(fault):
-    sleep_ms(fault.spec["ms"])
+    time.sleep(fault.spec["ms"] / 1e3)
 
 
 class SlowGc:

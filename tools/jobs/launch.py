@@ -3,6 +3,7 @@
 and a watcher that stops ranks with SIGSTOP when they ask for it."""
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,7 +28,20 @@ def unavailable(case):
     return None
 
 
-def launch(case, words, out, limit_s):
+def realtime_unavailable(case):
+    """Why the ranks of this case cannot be scheduled as real-time processes, or None."""
+    if case.get("quota") or case.get("burners"):
+        return "the case is about the share of the CPU"
+    if case.get("netns"):
+        return "the kernel threads that move packets between namespaces would wait behind the ranks"
+    if not shutil.which("chrt"):
+        return "needs the program chrt (package util-linux)"
+    if subprocess.run(["chrt", "-r", "1", "true"], capture_output=True).returncode:
+        return "needs root, to schedule the ranks as real-time processes"
+    return None
+
+
+def launch(case, words, out, limit_s, realtime=False):
     """Runs train_<job>.py with these words on all ranks.  Returns (exit codes, CPU seconds of the burners);
     a rank that had to be killed has a negative code."""
     ranks, processes = case.get("ranks", 4), []
@@ -47,7 +61,7 @@ def launch(case, words, out, limit_s):
                                MASTER_PORT=str(port), GLOO_SOCKET_IFNAME=rank_network.INTERFACE if network else "lo",
                                STOPPER_FD=str(stop_fd), TORCH_FR_BUFFER_SIZE="200")
             command = (network.prefix(rank) if network else []) + [
-                sys.executable, f"train_{case.get('job', 'ddp')}.py", "--out", out, *words]
+                *(["chrt", "-r", "1"] if realtime else []), sys.executable, f"train_{case.get('job', 'ddp')}.py", "--out", out, *words]
             with open(f"{out}/log.{rank}", "w") as log:
                 processes.append(subprocess.Popen(command, env=environment, cwd=HERE, stdout=log, stderr=log,
                                                   pass_fds=[stop_fd]))
