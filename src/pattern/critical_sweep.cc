@@ -271,9 +271,6 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
   frame.comm_detail = outer != nullptr ? outer->comm_detail : 0;
   WorkClass work_class = WorkClass::kHost;
   switch (event.kind) {
-    case EventKind::kStep:
-      frame.nature = Frame::Nature::kContainer;
-      return frame;  // its number differs from step to step: no part of a path
     case EventKind::kCpuOp:
       if (!in_.has_device) work_class = WorkClass::kCompute;
       break;
@@ -301,6 +298,7 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
 
 void CriticalSweep::StartHostFrame(const Event& event) {
   switch (event.kind) {
+    case EventKind::kStep:  // cuts time into steps, but is no function and no part of a call path
     case EventKind::kInstant:
     case EventKind::kOverhead:
     case EventKind::kDeviceSync:

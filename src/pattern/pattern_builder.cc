@@ -24,6 +24,7 @@ const char* ToString(WorkClass c) {
 namespace {
 
 struct ByTime {
+  static int64_t Key(const Event& event) { return event.start; }
   bool operator()(const Event& a, const Event& b) const { return trace::Before(a, b); }
 };
 
@@ -60,7 +61,7 @@ class DistinctRows {
 
 class PatternBuilder::State {
  public:
-  explicit State(const FoldOptions& options) : options(options), sorter(options.sort_buffer_bytes, options.spill_dir) {}
+  explicit State(const FoldOptions& fold) : options(fold), sorter({fold.sort_buffer_bytes, fold.spill_dir}) {}
 
   FoldOptions options;
   SpillSorter<Event, ByTime> sorter;
@@ -135,6 +136,7 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
   StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.options.drop_last_step);
   out.steps_marked = steps.marked;
   CriticalSweep sweep(input, std::move(steps.steps));
+  if (Result<void> sorted = s.sorter.Finish(); !sorted) return std::unexpected(sorted.error());
   if (Result<void> sorted = s.sorter.ForEach([&sweep](const Event& event) { sweep.Add(event); }); !sorted) {
     return std::unexpected(sorted.error());
   }

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every expected figure is worked out beside the rows it comes from. Times in microseconds.
+#include "pattern/critical_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include "pattern/row_script.h"
+
+namespace headway::pattern {
+namespace {
+
+using trace::CommOp;
+using trace::EventKind;
+
+Nanos Us(int64_t us) { return us * kMicrosecond; }
+
+Nanos ClassTime(const RankPattern& p, WorkClass c, size_t step = 0) {
+  return p.steps.at(step).by_class[static_cast<size_t>(c)];
+}
+
+Nanos OwnOf(const RankPattern& p, const std::string& name) {
+  Nanos sum = 0;
+  for (const FunctionStep& row : p.function_steps) {
+    if ((*p.function_table)[static_cast<size_t>(row.function)].name == name) sum += row.own;
+  }
+  return sum;
+}
+
+void ExpectClassesFillSteps(const RankPattern& p) {
+  for (const Step& step : p.steps) {
+    Nanos sum = 0;
+    for (const Nanos t : step.by_class) sum += t;
+    EXPECT_EQ(sum, step.end - step.start);
+  }
+}
+
+TEST(CriticalSweep, SelfTimeOfNestedHostFunctions) {
+  // No device: operators are the compute. outer 100..700 contains inner 200..500: outer itself 300, inner 300;
+  // the step's other 400 are a hole.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "outer", 100, 600)
+                            .Row("main", EventKind::kCpuOp, "inner", 200, 300)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(600));
+  EXPECT_EQ(ClassTime(p, WorkClass::kIdle), Us(400));
+  EXPECT_EQ(OwnOf(p, "outer"), Us(300));
+  EXPECT_EQ(OwnOf(p, "inner"), Us(300));
+  ExpectClassesFillSteps(p);
+}
+
+TEST(CriticalSweep, DeviceBeatsHostAndCopiesHideBehindKernels) {
+  // Host busy 0..1000 in one operator. Kernel 100..400, copy 300..600: the copy counts from 400 on (200).
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "op", 0, 1000)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 100, 300, 1)
+                            .Row("stream 8", EventKind::kMemcpy, "copy", 300, 300, 2)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(300));
+  EXPECT_EQ(ClassTime(p, WorkClass::kMemory), Us(200));
+  EXPECT_EQ(ClassTime(p, WorkClass::kHost), Us(500));
+  ExpectClassesFillSteps(p);
+}
+
+TEST(CriticalSweep, CollectiveHiddenByComputeIsNotExposed) {
+  // all-reduce 200..500 under a kernel 100..600: exposed 0, overlapped 300.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 600)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 100, 500, 1)
+                            .Collective("stream 20", CommOp::kAllReduce, 200, 300, 2)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), 0);
+  EXPECT_EQ(p.steps[0].comm_overlapped, Us(300));
+  ASSERT_EQ(p.comms.instances.size(), 1U);
+  EXPECT_EQ(p.comms.instances[0].exposed, 0);
+}
+
+TEST(CriticalSweep, BlockedInACollectiveUntilItsEnd) {
+  // kernel 0..300, all-reduce 200..900, next kernel 900..1000: blocked 300..900.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 0, 300, 1)
+                            .Collective("stream 20", CommOp::kAllReduce, 200, 700, 2)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 900, 100, 3)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), Us(600));
+  EXPECT_EQ(p.comms.instances.at(0).exposed, Us(600));
+  EXPECT_EQ(p.comms.instances.at(0).exposed_begin, Us(300));
+  EXPECT_EQ(p.comms.instances.at(0).exposed_end, Us(900));
+}
+
+TEST(CriticalSweep, GapWhileACollectiveRunsOnIsTheHostsOwn) {
+  // all-reduce 0..1000. Kernels 0..200 and 500..1000: the gap 200..500 was not a wait for it, since work went on before
+  // it ended. The host stood in python "slow_launch" 100..500.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kPython, "slow_launch", 100, 400)
+                            .Collective("stream 20", CommOp::kAllReduce, 0, 1000, 2)
+                            .Row("stream 7", EventKind::kKernel, "a", 0, 200, 1)
+                            .Row("stream 7", EventKind::kKernel, "b", 500, 500, 3)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), 0);
+  EXPECT_EQ(ClassTime(p, WorkClass::kHost), Us(300));
+  EXPECT_EQ(OwnOf(p, "slow_launch"), Us(300));
+  ExpectClassesFillSteps(p);
+}
+
+TEST(CriticalSweep, ShortPrefetchInsideAWaitDoesNotBreakIt) {
+  // all-reduce 0..1000; a 20 us copy at 500 on another stream: blocked 980 all the same.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Collective("stream 20", CommOp::kAllReduce, 0, 1000, 1)
+                            .Row("stream 9", EventKind::kMemcpy, "HtoD", 500, 20, 2)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), Us(980));
+  EXPECT_EQ(ClassTime(p, WorkClass::kMemory), Us(20));
+}
+
+TEST(CriticalSweep, HostBackendWaitIsAHoleWhileTheRunLoopWorks) {
+  // gloo: op 0..300 on main, then a hole to 900 while the all-reduce runs 250..850 on the run loop: blocked 300..850,
+  // the 50 after it are the rank's own.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "backward", 0, 300)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 250, 600)
+                            .Row("main", EventKind::kCpuOp, "optimizer", 900, 100)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), Us(550));
+  EXPECT_EQ(ClassTime(p, WorkClass::kIdle), Us(50));
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(400));
+}
+
+TEST(CriticalSweep, ExplicitWaitBeforeTheRunLoopBeginsBelongsToTheOperation) {
+  // wait_tensor 100..900; the run loop gets to it only at 300: exposed from 100 on.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "issue", 0, 100)
+                            .Row("main", EventKind::kCommWait, "wait_tensor", 100, 800)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 300, 600)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), Us(800));
+  EXPECT_EQ(p.comms.instances.at(0).exposed, Us(800));
+  EXPECT_EQ(p.comms.instances.at(0).exposed_begin, Us(100));
+}
+
+TEST(CriticalSweep, TimeBelongsToTheStepItLiesIn) {
+  // Steps 0..400 and 400..1000 (the second starts where the first ends); one operator 300..600 spans both.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 350)
+                            .Step(2, 400, 600)
+                            .Row("main", EventKind::kCpuOp, "op", 300, 300)
+                            .Fold();
+  ASSERT_EQ(p.steps.size(), 2U);
+  EXPECT_EQ(p.steps[0].end, Us(400));
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute, 0), Us(100));
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute, 1), Us(200));
+  ExpectClassesFillSteps(p);
+}
+
+TEST(CriticalSweep, OperatorsInsideTheLoaderAreInput) {
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kDataLoader, "enumerate(DataLoader)#x.__next__", 0, 400)
+                            .Row("main", EventKind::kCpuOp, "aten::stack", 100, 100)
+                            .Row("main", EventKind::kCpuOp, "aten::mm", 500, 300)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kInput), Us(400));
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(300));
+}
+
+TEST(CriticalSweep, LongestStretchFindsAPause) {
+  // Holes of 100 (300..400) and 500 (500..1000); the operators are shorter.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "a", 0, 300)
+                            .Row("main", EventKind::kCpuOp, "b", 400, 100)
+                            .Fold();
+  EXPECT_EQ(p.steps[0].longest_stretch, Us(500));
+  EXPECT_EQ(p.steps[0].longest_stretch_start, Us(500));
+}
+
+TEST(CriticalSweep, DeviceSumsByUnion) {
+  // Kernels 0..100 and 50..200, all-reduce 150..400, copy 380..500, launches of correlation 1 and 2 only.
+  // compute 200; communication 250, exposed 180 (200..380); copy 120, exposed 100; busy 500; idle 0.
+  const RankPattern p = RowScript()
+                            .Row("main", EventKind::kRuntime, "cudaLaunchKernel", 0, 1, 1)
+                            .Row("main", EventKind::kRuntime, "cudaLaunchKernel", 1, 1, 2)
+                            .Row("stream 7", EventKind::kKernel, "a", 0, 100, 1)
+                            .Row("stream 8", EventKind::kKernel, "b", 50, 150, 2)
+                            .Collective("stream 20", CommOp::kAllReduce, 150, 250, 3)
+                            .Row("stream 9", EventKind::kMemcpy, "c", 380, 120, 4)
+                            .Fold();
+  using Sums = RankPattern::DeviceSums;
+  EXPECT_EQ(p.device_all.Union(Sums::kCompute), Us(200));
+  EXPECT_EQ(p.device_all.Union(Sums::kCommunication), Us(250));
+  EXPECT_EQ(p.device_all.Union(Sums::kCommunication, Sums::kCompute | Sums::kCopy), Us(180));
+  EXPECT_EQ(p.device_all.Union(Sums::kCopy, Sums::kCompute | Sums::kCommunication), Us(100));
+  EXPECT_EQ(p.device_all.Union(15), Us(500));
+  EXPECT_EQ(p.device_all.by_kinds[0], 0);
+  EXPECT_EQ(p.device_linked.Union(15), Us(200));
+  EXPECT_EQ(p.device_linked.rows, 2);
+}
+
+TEST(CriticalSweep, HelperThreadsAreNotBlamed) {
+  // A logger thread of the same process runs one long operator; main runs hundreds.
+  RowScript script;
+  script.Step(1, 0, 1000);
+  for (int i = 0; i < 100; ++i) script.Row("main", EventKind::kCpuOp, "op", i * 10, 5);
+  script.Row("logger", EventKind::kCpuOp, "write", 0, 1000);
+  const RankPattern p = script.Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(500));
+  EXPECT_EQ(ClassTime(p, WorkClass::kIdle), Us(500));
+}
+
+}  // namespace
+}  // namespace headway::pattern
