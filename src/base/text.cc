@@ -143,7 +143,8 @@ std::string FormatDuration(Nanos duration) { return Signed(duration < 0, Duratio
 std::string FormatDurationIn(Nanos duration, TimeUnit unit, int digits) {
   const uint64_t size = unit == TimeUnit::kMicroseconds ? kUs : unit == TimeUnit::kMilliseconds ? kMs : kS;
   std::string text = Quotient(Magnitude(duration), size, std::clamp(digits, 0, 9));
-  return Signed(duration < 0 && text.find_first_not_of("0.") != std::string::npos, std::move(text));
+  const bool negative = duration < 0 && text.find_first_not_of("0.") != std::string::npos;
+  return Signed(negative, std::move(text));
 }
 
 std::string_view UnitName(TimeUnit unit) {
