@@ -9,11 +9,12 @@ import { FindingsBlock } from './findings';
 import { HeadlineBlock } from './headline';
 import { HeatStripView } from './heat_strip';
 import { Help } from './help';
-import { Choice, kMarkShapes, Panel, Prose } from './parts';
+import { Choice, hideTip, kMarkShapes, Panel, Prose } from './parts';
 import { DataQuality, Definitions, FactList, NextCommands, NotChecked } from './quality';
 import { kNothing, PageContext, Places, ranksOfFinding, usePage, type Page, type Selection } from './selection';
 import { StackedBarsView } from './stacked_bars';
 import { TableView } from './table';
+import { groupRows } from './table_model';
 import { TimelineView } from './timeline';
 import { WaterfallView } from './waterfall';
 
@@ -79,7 +80,7 @@ function Tables({ sections }: { sections: Of<'table'>[] }) {
         {sections.map((section, i) => (
           <button type="button" role="tab" key={section.name} id={`tab-${section.name}`} aria-selected={section.name === name} aria-controls={section.name}
             tabIndex={section.name === name ? 0 : -1} onClick={() => setName(section.name)} onKeyDown={(e) => move(e, i)}>
-            {section.title} <span class="tally">{section.rows.length}</span>
+            {section.title} <span class="tally">{groupRows(section.rows).length}</span>
           </button>
         ))}
       </div>
@@ -182,6 +183,7 @@ function useKeys(page: Page, setHelp: (open: boolean) => void): void {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest('dialog')) return;
       if (event.key === 'Escape') {
+        hideTip();
         if (target.matches('input')) target.blur();
         else page.clear();
         return;

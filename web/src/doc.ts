@@ -7,6 +7,9 @@ export type Unit =
 export type TimeClass =
   | 'compute' | 'memory' | 'transfer' | 'wait' | 'host' | 'input' | 'idle' | 'bubble' | 'own' | 'other';
 export type Mark = 'none' | 'culprit' | 'victim' | 'peer';
+// In the order of the enums in report_doc.h: rectangles hold positions in these.
+export const kTimeClasses: readonly TimeClass[] = ['compute', 'memory', 'transfer', 'wait', 'host', 'input', 'idle', 'bubble', 'own', 'other'];
+export const kMarks: readonly Mark[] = ['none', 'culprit', 'victim', 'peer'];
 export type Severity = 'info' | 'warning' | 'critical';
 export type Confidence = 'suspected' | 'likely' | 'sure';
 export type Value = null | number | string;
@@ -67,9 +70,8 @@ export interface Timeline {
   clock_residual: number;
   names: string[];
   lanes: { owner: string; label: string; rank: number; mark: Mark }[];
-  classes: TimeClass[];
   // Columns of equal length.
-  rects: { lane: number[]; start: number[]; duration: number[]; time_class: number[]; name: number[]; mark: Mark[] | null };
+  rects: { lane: number[]; start: number[]; duration: number[]; time_class: number[]; name: number[]; mark: number[] | null };
   arrows: { from_lane: number; to_lane: number; from: number; to: number; name: number }[];
   ticks: { at: number; label: string }[];
 }

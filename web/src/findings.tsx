@@ -74,7 +74,7 @@ function Details({ finding }: { finding: Finding }) {
         <dt>When</dt><dd>{whenInWords(finding.when, doc.steps.length)}
           {finding.worst_step > 0 ? <> · worst step {duration(finding.worst_step)}</> : null}</dd>
         {finding.victims.length ? <><dt><Term term="victim">Who waits</Term></dt>
-          <dd>{plural(finding.victims.length, 'rank')}<small class="ranks">{finding.victims.length <= 40 ? ranges(finding.victims) : `${ranges(finding.victims.slice(0, 20))}, …`}</small></dd></> : null}
+          <dd>{plural(finding.victims.length, 'rank')}<small class="ranks">{ranges(finding.victims, 8)}</small></dd></> : null}
         {finding.function ? <><dt>Function</dt><dd><code class="long">{finding.function}</code></dd></> : null}
         {finding.group ? <><dt>Group</dt><dd>{finding.group}</dd></> : null}
       </dl>

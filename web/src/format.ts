@@ -109,7 +109,7 @@ export function causeInWords(cause: string): string {
 }
 
 // [1,2,3,7,9,10] -> "1-3, 7, 9-10".
-export function ranges(values: readonly number[]): string {
+export function ranges(values: readonly number[], most = Infinity): string {
   const parts: string[] = [];
   for (let i = 0; i < values.length;) {
     let j = i;
@@ -117,7 +117,7 @@ export function ranges(values: readonly number[]): string {
     parts.push(j === i ? `${values[i]}` : j === i + 1 ? `${values[i]}, ${values[j]}` : `${values[i]}–${values[j]}`);
     i = j + 1;
   }
-  return parts.join(', ');
+  return parts.length > most ? `${parts.slice(0, most).join(', ')}, …` : parts.join(', ');
 }
 
 export function plural(n: number, one: string, many = one + 's'): string { return `${count(n)} ${n === 1 ? one : many}`; }

@@ -1,32 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces every section uses.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Mark, Severity, TimeClass } from './doc';
 import { kClassNames, kHatched } from './palette';
 import { usePage } from './selection';
 
-// A word with its definition: shown on hover and on focus.
-export function Term({ term, children }: { term: string; children: ComponentChildren }) {
+// A word with its definition, shown on hover and on focus. `inside` a button the word is no stop of its own: the tip follows
+// the button's focus.
+export function Term({ term, children, inside = false }: { term: string; children: ComponentChildren; inside?: boolean }) {
   const { doc } = usePage();
   const entry = useMemo(() => doc.definitions.find((d) => d.term === term), [doc, term]);
+  const ref = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    const button = inside ? ref.current?.closest('button') : null;
+    if (!button || !entry) return undefined;
+    const show = () => showTip(button, entry);
+    button.addEventListener('focus', show);
+    button.addEventListener('blur', hideTip);
+    return () => {
+      button.removeEventListener('focus', show);
+      button.removeEventListener('blur', hideTip);
+    };
+  }, [inside, entry]);
   if (!entry) return <>{children}</>;
+  const show = () => showTip(ref.current!, entry);
   return (
-    <span class="term" tabIndex={0} aria-describedby={`def-${term}`}>
+    <span ref={ref} class="term" tabIndex={inside ? undefined : 0} aria-describedby={inside ? undefined : `def-${term}`}
+      onMouseEnter={show} onMouseLeave={hideTip} onFocus={inside ? undefined : show} onBlur={inside ? undefined : hideTip}>
       {children}
-      <span class="tip" role="tooltip"><b>{entry.title}</b> {entry.text}</span>
     </span>
   );
+}
+
+let tip: HTMLElement | null = null;
+
+// One tip for the page, kept inside the window.
+function showTip(anchor: HTMLElement, entry: { title: string; text: string }): void {
+  if (!anchor.matches(':hover, :focus-visible')) return;
+  hideTip();
+  tip = document.createElement('div');
+  tip.className = 'tip';
+  tip.setAttribute('aria-hidden', 'true');
+  const title = document.createElement('b');
+  title.textContent = entry.title;
+  tip.append(title, entry.text);
+  document.body.append(tip);
+  const at = anchor.getBoundingClientRect();
+  const size = tip.getBoundingClientRect();
+  const below = at.bottom + 6 + size.height <= innerHeight;
+  tip.style.left = `${Math.max(8, Math.min(at.left, innerWidth - size.width - 8))}px`;
+  tip.style.top = `${below ? at.bottom + 6 : Math.max(8, at.top - size.height - 6)}px`;
+}
+
+export function hideTip(): void {
+  tip?.remove();
+  tip = null;
 }
 
 export function Swatch({ timeClass }: { timeClass: TimeClass }) {
   return <span class={`swatch class-${timeClass}${kHatched.has(timeClass) ? ' hatched' : ''}`} aria-hidden="true" />;
 }
 
-export function Legend({ classes, names }: { classes: TimeClass[]; names?: string[] }) {
+export function Legend({ classes, names, line }: { classes: TimeClass[]; names?: string[]; line?: string }) {
   return (
     <ul class="legend">
       {classes.map((c, i) => <li key={i}><Swatch timeClass={c} />{names?.[i] ?? kClassNames[c]}</li>)}
+      {line ? <li><span class="swatch line" aria-hidden="true" />{line}</li> : null}
     </ul>
   );
 }
@@ -91,18 +131,19 @@ export function Prose({ text }: { text: string }) {
 
 export function RankChips({ ranks, hosts }: { ranks: number[]; hosts: string[] }) {
   const { places, pickRank, pickRanks, selection } = usePage();
-  const shown = ranks.slice(0, 6);
+  const whole = hosts.filter((host) => places.ranksOf(host).length > 1 && ranks.length > 1);
+  const shown = ranks.slice(0, whole.length ? 3 : 6);
   return (
     <span class="chips">
+      {whole.slice(0, 4).map((host) => (
+        <button type="button" key={host} class="chip" onClick={() => pickRanks(places.ranksOf(host))}>host {host}</button>
+      ))}
       {shown.map((rank) => (
         <button type="button" key={rank} class="chip" aria-pressed={selection.ranks.has(rank)} onClick={() => pickRank(rank)}
           title="Mark this rank in every picture">{places.describe(rank)}</button>
       ))}
       {ranks.length > shown.length
         ? <button type="button" class="chip" onClick={() => pickRanks(ranks)}>and {ranks.length - shown.length} more</button> : null}
-      {hosts.filter((host) => places.ranksOf(host).length > 1 && ranks.length > 1).slice(0, 3).map((host) => (
-        <button type="button" key={host} class="chip" onClick={() => pickRanks(places.ranksOf(host))}>host {host}</button>
-      ))}
     </span>
   );
 }

@@ -11,12 +11,11 @@ import { markOf, usePage } from './selection';
 type Order = 'own' | 'given' | 'rank';
 const kLeft = 44;
 const kBottom = 34;
-const kTop = 8;
+const kTop = 16;
 
-function describe(data: StackedBars, bar: number, name: string): string {
-  const own = ownTimes(data)[bar];
+function describe(data: StackedBars, own: number[], bar: number, name: string): string {
   const parts = data.series.filter((s) => s.values[bar] > 0).map((s) => `${s.name} ${duration(s.values[bar])}`);
-  return `${name}: own time ${duration(own)} · ${parts.join(', ')}`;
+  return `${name}: own time ${duration(own[bar])} · ${parts.join(', ')}`;
 }
 
 export function StackedBarsView({ data }: { data: StackedBars }) {
@@ -30,6 +29,7 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
     return order === 'given' ? given : given.sort((a, b) => data.bars[a].rank - data.bars[b].rank);
   }, [data, order]);
   const heights = useMemo(() => totals(data), [data]);
+  const own = useMemo(() => ownTimes(data), [data]);
   const top = Math.max(...heights, data.reference, 1) * 1.04;
   const nameOf = (bar: number) => data.bars[bar].label || (data.bars[bar].rank >= 0 ? places.describe(data.bars[bar].rank) : `bar ${bar}`);
   const mark = (bar: number) => markOf(data.bars[bar].rank, selection, data.bars[bar].mark);
@@ -47,7 +47,7 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
       c.fillStyle = ink.faint;
       c.fillText(scaled(tick, 'duration', { ...scale, digits: tick % scale.divisor ? 1 : 0 }), kLeft - 6, y(tick));
     }
-    c.fillText(scale.suffix, kLeft - 6, height - kBottom + 14);
+    c.fillText(scale.suffix, kLeft - 6, 6);
     const marked = new Set(data.bars.map((_, i) => i).filter((i) => mark(i) === 'culprit'));
     slots.current = placeBars(sorted, width - kLeft, 12, 14, 2, marked);
     const fills = data.series.map((s) => fillOf(c, s.time_class, ink.theme));
@@ -65,6 +65,9 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
         c.fillRect(x, y(sum + value), Math.max(0.8, slot.width - gap), y(sum) - y(sum + value));
         sum += value;
       });
+      // Where own time ends: the line to compare along.
+      c.fillStyle = ink.text;
+      c.fillRect(x, y(own[slot.bar]) - 1, Math.max(0.8, slot.width - gap), 2);
       c.globalAlpha = 1;
       if (slot.bar === at) {
         c.strokeStyle = ink.text;
@@ -82,6 +85,11 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
       c.lineTo(width, Math.round(y(data.reference)) + 0.5);
       c.stroke();
       c.setLineDash([]);
+      c.font = `10px ${ink.font}`;
+      c.textAlign = 'right';
+      c.textBaseline = 'bottom';
+      c.fillStyle = ink.text;
+      c.fillText('median step', width - 2, y(data.reference) - 2);
     }
   });
 
@@ -89,16 +97,18 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
   const drawLabels = (c: CanvasRenderingContext2D, ink: { text: string; faint: string; critical: string; victim: string; font: string }, height: number, width: number) => {
     c.textBaseline = 'top';
     c.textAlign = 'center';
-    let lastEnd = -Infinity;
-    const numbered = slots.current.filter((s) => s.width >= 12);
+    const numbered = slots.current.filter((s) => s.width >= 12 || mark(s.bar) === 'culprit');
+    // Culprits first: where names collide theirs stays.
+    numbered.sort((a, b) => Number(mark(b.bar) === 'culprit') - Number(mark(a.bar) === 'culprit') || a.x - b.x);
+    const taken: [number, number][] = [];
     for (const slot of numbered) {
       const text = data.bars[slot.bar].rank >= 0 ? String(data.bars[slot.bar].rank) : data.bars[slot.bar].label;
       const x = kLeft + slot.x + slot.width * 0.41;
       const m = mark(slot.bar);
       c.font = `${m === 'culprit' ? 'bold ' : ''}10px ${ink.font}`;
       const half = c.measureText(text).width / 2;
-      if (x - half < lastEnd + 2) continue;
-      lastEnd = x + half;
+      if (taken.some(([from, to]) => x - half < to + 3 && x + half > from - 3)) continue;
+      taken.push([x - half, x + half]);
       c.fillStyle = m === 'culprit' ? ink.critical : ink.faint;
       c.fillText(text, x, height - kBottom + 4);
     }
@@ -110,10 +120,10 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
       c.fillText(kMarkShapes[m], kLeft + slot.x + slot.width * 0.41, height - kBottom + 17);
     }
     const merged = slots.current.some((s) => s.merged > 1);
-    if (numbered.length < slots.current.length) {
+    if (merged) {
       c.textAlign = 'right';
       c.fillStyle = ink.faint;
-      c.fillText(merged ? 'the rest, several ranks a bar' : 'the rest', width - 2, height - kBottom + 4);
+      c.fillText('the rest, several ranks a bar', width - 2, height - kBottom + 4);
     }
   };
 
@@ -131,21 +141,21 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
     else return;
     event.preventDefault();
   };
-  const longest = sorted.length ? orderByOwn(data)[0] : null;
+  const longest = useMemo(() => orderByOwn(data)[0] ?? null, [data]);
   const word = at !== null && kMarkWords[mark(at)] ? ` · ${kMarkWords[mark(at)]}` : '';
   return (
     <>
       <div class="controls">
-        <Legend classes={data.series.map((s) => s.time_class)} names={data.series.map((s) => s.name)} />
+        <Legend classes={data.series.map((s) => s.time_class)} names={data.series.map((s) => s.name)} line="own time" />
         <Choice label="Order" value={order} onChange={setOrder}
           options={[['own', 'own time'], ['rank', 'rank'], ['given', 'as reported']] as const} />
       </div>
       <canvas ref={ref} class="bars" tabIndex={0} role="img"
-        aria-label={`Time per rank by class, ${data.bars.length} bars. ${longest === null ? '' : 'Longest own time: ' + describe(data, longest, nameOf(longest))}. Arrow keys walk along the bars, Enter marks the rank.`}
+        aria-label={`Time per rank by class, ${data.bars.length} bars. ${longest === null ? '' : 'Longest own time: ' + describe(data, own, longest, nameOf(longest))}. Arrow keys walk along the bars, Enter marks the rank.`}
         onMouseMove={(e) => setAt(barFromEvent(e))} onMouseLeave={() => setAt(null)} onKeyDown={onKey}
         onClick={(e) => { const bar = barFromEvent(e); if (bar !== null && data.bars[bar].rank >= 0) pickRank(data.bars[bar].rank); }} />
-      <p class="readout" aria-live="polite">{at !== null ? describe(data, at, nameOf(at)) + word
-        : longest !== null ? <span class="hint">{describe(data, longest, nameOf(longest))}</span> : null}</p>
+      <p class="readout" aria-live="polite">{at !== null ? describe(data, own, at, nameOf(at)) + word
+        : longest !== null ? <span class="hint">{describe(data, own, longest, nameOf(longest))}</span> : null}</p>
     </>
   );
 }

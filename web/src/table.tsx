@@ -7,6 +7,7 @@ import { Term } from './parts';
 import { usePage } from './selection';
 import { filterGroups, groupRows, sortGroups, toCsv } from './table_model';
 
+const kPrinted = 12;  // groups on paper
 const kPage = 60;  // groups shown before the reader asks for more
 
 function save(name: string, text: string): void {
@@ -63,7 +64,7 @@ export function TableView({ table, name }: { table: Table; name: string }) {
               {table.columns.map((column, c) => (
                 <th key={c} class={isNumeric(column.unit) ? 'num' : ''} aria-sort={sortedBy.column === c ? (sortedBy.descending ? 'descending' : 'ascending') : 'none'}>
                   <button type="button" class="sort" onClick={() => clickHead(c)}>
-                    <Term term={column.term}>{column.title}</Term>
+                    <Term term={column.term} inside>{column.title}</Term>
                     {scales[c].suffix && isNumeric(column.unit) ? <span class="unit">{scales[c].suffix}</span> : null}
                     <span class="arrow" aria-hidden="true">{sortedBy.column === c ? (sortedBy.descending ? '▼' : '▲') : ''}</span>
                   </button>
@@ -73,7 +74,7 @@ export function TableView({ table, name }: { table: Table; name: string }) {
           </thead>
           <tbody ref={body}>
             {groups.slice(0, limit).flatMap((group, g) => group.rows.map((row, r) => (
-              <tr key={`${g}/${r}`} class={`${row.role}${r === 0 ? ' first' : ''}${row.rank >= 0 && selection.ranks.has(row.rank) ? ' picked' : ''}`}>
+              <tr key={`${g}/${r}`} class={`${row.role}${g >= kPrinted ? ' beyond' : ''}${row.rank >= 0 && selection.ranks.has(row.rank) ? ' picked' : ''}`}>
                 {roles ? <td class="role">{row.role === 'abnormal' ? '▲ abnormal' : row.role === 'normal' ? '○ normal' : ''}</td> : null}
                 {row.cells.map((value, c) => {
                   const unit = table.columns[c].unit;
@@ -91,6 +92,7 @@ export function TableView({ table, name }: { table: Table; name: string }) {
           </tbody>
         </table>
       </div>
+      {groups.length > kPrinted ? <p class="note print-only">The first {kPrinted} of {groups.length}; all of them are in the file itself.</p> : null}
       {groups.length > limit ? (
         <p class="more-rows"><button type="button" class="quiet" onClick={() => setLimit(limit + 200)}>Show {Math.min(200, groups.length - limit)} more</button>
           {' '}{groups.length - limit} not shown</p>

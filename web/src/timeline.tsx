@@ -2,7 +2,7 @@
 // Lanes of a few ranks around a finding on one clock: who was busy, who waited, and for whom.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fillOf, fitText, useCanvas, type Ink } from './canvas';
-import type { Timeline } from './doc';
+import { kMarks, kTimeClasses, type Mark, type Timeline } from './doc';
 import { duration, scaleFor, scaled } from './format';
 import { Command, kMarkShapes, kMarkWords, Legend } from './parts';
 import { usePage } from './selection';
@@ -48,7 +48,7 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
 
   const ref = useCanvas((c, width, height, ink) => {
     size.current = width;
-    gutter.current = width < 700 ? 78 : 116;
+    gutter.current = width < 700 ? 100 : 116;
     paintAxis(c, ink, width, height);
     c.save();
     c.beginPath();
@@ -79,7 +79,8 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
       c.fillStyle = ink.line;
       c.fillRect(Math.round(x), kAxis - 6, 1, height - kAxis - kOverview);
       c.fillStyle = ink.faint;
-      if (x > gutter.current + 10 && x < width - 24) c.fillText(`${scaled(t, 'duration', { ...scale, digits })} ${scale.suffix}`, x, kAxis - 12);
+      const crossed = timeline.ticks.some((tick) => Math.abs(toX(tick.at) - x) < 24);
+      if (x > gutter.current + 10 && x < width - 24 && !crossed) c.fillText(`${scaled(t, 'duration', { ...scale, digits })} ${scale.suffix}`, x, kAxis - 12);
     }
     c.textAlign = 'left';
     for (const tick of timeline.ticks) {
@@ -115,14 +116,16 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
       if (end < drawnTo && end - x < 0.5) continue;
       const w = Math.max(1, end - x);
       drawnTo = Math.floor(x) + 1;
-      const timeClass = timeline.classes[time_class[i]];
+      const timeClass = kTimeClasses[time_class[i]];
       c.fillStyle = fillOf(c, timeClass, ink.theme);
       c.fillRect(x, y, w > 3 ? w - 0.7 : w, h);
-      const m = mark ? mark[i] : 'none';
+      const m: Mark = mark ? kMarks[mark[i]] : 'none';
       if (m === 'culprit' || m === 'victim') {
-        c.strokeStyle = m === 'culprit' ? ink.critical : ink.victim;
-        c.lineWidth = m === 'culprit' ? 2 : 1.5;
-        c.strokeRect(x + 0.5, y + 0.5, Math.max(1, w - 1.5), h - 1);
+        // A rail under it, which runs together where many narrow ones are marked; a frame where there is room.
+        c.fillStyle = c.strokeStyle = m === 'culprit' ? ink.critical : ink.victim;
+        c.fillRect(x, y + h, Math.max(1.5, w), 2.5);
+        c.lineWidth = 1.5;
+        if (w > 24) c.strokeRect(x + 0.5, y + 0.5, w - 1.5, h - 1);
       }
       if (w > 26) paintName(c, ink, timeline.names[name[i]] ?? '', timeClass, m, Math.max(x, gutter.current), y, Math.min(end, size.current), h);
       if (i === hover) {
@@ -267,9 +270,9 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
   }, []);
 
   const rects = timeline.rects;
-  const used = timeline.classes.filter((_, k) => rects.time_class.includes(k));
+  const used = useMemo(() => [...new Set(rects.time_class)].sort((a, b) => a - b).map((k) => kTimeClasses[k]), [rects]);
   const told = hover >= 0
-    ? `${timeline.names[rects.name[hover]]} · ${timeline.lanes[rects.lane[hover]].owner} · ${duration(rects.duration[hover])}, from ${duration(rects.start[hover])} to ${duration(rects.start[hover] + rects.duration[hover])}${rects.mark && kMarkWords[rects.mark[hover]] ? ` · ${kMarkWords[rects.mark[hover]]}` : ''}`
+    ? `${timeline.names[rects.name[hover]]} · ${timeline.lanes[rects.lane[hover]].owner} · ${duration(rects.duration[hover])}, from ${duration(rects.start[hover])} to ${duration(rects.start[hover] + rects.duration[hover])}${rects.mark && rects.mark[hover] ? ` · ${kMarkWords[kMarks[rects.mark[hover]]]}` : ''}`
     : null;
   const whole = doc.commands.find((command) => command.label === 'timeline');
   return (
