@@ -205,7 +205,8 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   if (!job.missing.empty()) doc.not_checked.push_back({"ranks " + FormatRanks(job.missing, 8), "no trace of them was given"});
   doc.data_quality.ranks_missing = job.missing;
   for (const auto& rank : job.ranks) doc.data_quality.events += rank.events;
-  for (const auto& [name, problem] : MergedLog(job).problems()) {
+  const trace::ImportLog log = MergedLog(job);
+  for (const auto& [name, problem] : log.problems()) {
     if (problem.kind == trace::ProblemKind::kRepaired) doc.data_quality.repaired[name] = problem.count;
     if (problem.kind == trace::ProblemKind::kDropped) doc.data_quality.dropped[name] = problem.count;
   }

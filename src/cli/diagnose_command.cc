@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway diagnose: the main job.
+#include <algorithm>
+#include <string>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/ingest.h"
+#include "cli/terminal.h"
+#include "diagnose/analysis.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/report_builder.h"
+#include "headway_version.h"
+#include "report/html_renderer.h"
+#include "report/json_renderer.h"
+#include "report/text_renderer.h"
+
+namespace headway::cli {
+
+namespace {
+
+struct DiagnoseFlags {
+  std::vector<std::string> paths;
+  bool json = false, quiet = false, list = false;
+  std::string html, timeline, baseline, steps, section, fail_on, gpu_events = "all", last_step = "keep";
+  std::vector<std::string> skip;
+  IngestOptions ingest;
+  int top = 5;
+};
+
+CommandLine Describe(DiagnoseFlags* f) {
+  CommandLine line;
+  line.command = "diagnose";
+  line.description = "Why is this job slow? Reads the traces or patterns of its ranks and names causes, largest gain first.";
+  line.example = "headway diagnose traces/ --html report.html";
+  line.options = {
+      {.names = "PATH", .help = "traces, .hwp patterns, folders, archives, or -", .list = &f->paths, .positional = true},
+      {.names = "--json", .help = "the findings as JSON (docs/findings.schema.json)", .flag = &f->json},
+      {.names = "--html", .help = "write the page to FILE", .text = &f->html, .value_name = "FILE"},
+      {.names = "--section", .help = "print one section of the report, or all", .text = &f->section, .value_name = "NAME"},
+      {.names = "--top", .help = "findings shown in full (5)", .number = &f->top, .value_name = "N"},
+      {.names = "--fail-on",
+       .help = "exit 1 when there is a finding of this severity or above",
+       .text = &f->fail_on,
+       .value_name = "SEVERITY",
+       .choices = {"info", "warning", "critical"}},
+      {.names = "--gpu-events",
+       .help = "count all device events, or only those whose launch is in the file (all)",
+       .text = &f->gpu_events,
+       .value_name = "all|linked",
+       .choices = {"all", "linked"}},
+      {.names = "--last-step",
+       .help = "keep or drop the last profiled step (keep)",
+       .text = &f->last_step,
+       .value_name = "keep|drop",
+       .choices = {"keep", "drop"}},
+      {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
+      {.names = "--name-rules", .help = "own rules for kernel and call names", .text = &f->ingest.name_rules, .value_name = "FILE"},
+      {.names = "--skip", .help = "do not run this analysis (repeatable)", .list = &f->skip, .value_name = "NAME"},
+      {.names = "--list", .help = "list the analyses and exit", .flag = &f->list},
+      {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
+      {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
+  };
+  return line;
+}
+
+int ListAnalyses() {
+  std::string text;
+  for (const diagnose::Analysis& a : diagnose::Analyses()) text += PadRight(a.name, 20) + " " + a.what + "\n";
+  return WriteOut(text) ? kOk : kBadInput;
+}
+
+bool Fails(const std::vector<report::Finding>& findings, const std::string& fail_on) {
+  if (fail_on.empty()) return false;
+  const auto limit = fail_on == "critical"  ? report::Severity::kCritical
+                     : fail_on == "warning" ? report::Severity::kWarning
+                                            : report::Severity::kInfo;
+  return std::any_of(findings.begin(), findings.end(), [&](const auto& f) { return f.severity >= limit; });
+}
+
+Result<std::string> Render(const diagnose::Diagnosis& diagnosis, const DiagnoseFlags& flags) {
+  diagnose::ReportOptions options;
+  options.title = flags.paths.empty() ? "" : flags.paths.front();
+  options.version = kVersion;
+  options.gpu_events = flags.gpu_events;
+  options.last_step = flags.last_step;
+  if (flags.json) return report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options));
+  const Terminal terminal = ReadTerminal();
+  report::TextOptions text;
+  text.width = terminal.width;
+  text.colour = terminal.colour;
+  text.ascii = terminal.ascii;
+  text.section = flags.section;
+  text.findings = flags.top;
+  return report::RenderText(diagnose::BuildReport(diagnosis, options), text);
+}
+
+}  // namespace
+
+int RunDiagnose(std::span<const std::string> args) {
+  DiagnoseFlags flags;
+  if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
+  if (flags.list) return ListAnalyses();
+  if (flags.paths.empty()) {
+    return Fail("diagnose", {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
+  }
+  flags.ingest.quiet = flags.quiet;
+  flags.ingest.fold.linked_only = flags.gpu_events == "linked";
+  flags.ingest.fold.drop_last_step = flags.last_step == "drop";
+  Result<Ingested> in = Ingest(flags.paths, flags.ingest);
+  if (!in) return Fail("diagnose", in.error());
+  for (const Error& problem : in->problems) Remark("diagnose", "not used: " + problem.ToString(), flags.quiet);
+  const diagnose::Diagnosis diagnosis = diagnose::Diagnose(std::move(in->ranks), {flags.skip});
+  const Result<std::string> text = Render(diagnosis, flags);
+  if (!text) return Fail("diagnose", text.error());
+  if (Result<void> written = WriteOut(*text); !written) return Fail("diagnose", written.error());
+  return Fails(diagnosis.findings, flags.fail_on) ? kCheckFailed : kOk;
+}
+
+}  // namespace headway::cli

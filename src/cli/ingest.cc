@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ingest.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/input_set.h"
+#include "base/parallel.h"
+#include "base/peek_source.h"
+#include "base/text.h"
+#include "pattern/hwp_reader.h"
+#include "trace/rank_identity.h"
+#include "trace/reader_registry.h"
+
+namespace headway::cli {
+
+using pattern::RankPattern;
+
+namespace {
+
+constexpr size_t kSniffBytes = 4096;
+
+// What one input item gave.
+struct ItemResult {
+  std::vector<RankPattern> ranks;
+  std::vector<Error> problems;
+  bool is_trace = false;
+};
+
+Result<std::string> ReadAll(ByteSource* source) {
+  std::string bytes;
+  while (true) {
+    const Result<std::string_view> chunk = source->Next();
+    if (!chunk) return std::unexpected(chunk.error());
+    if (chunk->empty()) return bytes;
+    bytes.append(*chunk);
+  }
+}
+
+// Reads a trace to its end, or to where it is damaged: what came before still counts.
+Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
+                         const std::shared_ptr<const trace::NameRules>& rules, const pattern::FoldOptions& options) {
+  pattern::PatternBuilder builder(options);
+  const std::unique_ptr<trace::TraceReader> reader = format.make(&builder, {source->name(), rules});
+  trace::ImportLog extra;
+  while (true) {
+    const Result<std::string_view> chunk = source->Next();
+    if (!chunk) {
+      extra.Add(trace::ProblemKind::kDropped, "file-unreadable", -1, chunk.error().message);
+      break;
+    }
+    if (chunk->empty()) break;
+    if (Result<void> fed = reader->Feed(*chunk); !fed) return std::unexpected(fed.error());
+  }
+  if (Result<void> finished = reader->Finish(); !finished) return std::unexpected(finished.error());
+  if (const std::optional<Error> damage = source->damage()) {
+    extra.Add(trace::ProblemKind::kDropped, "file-damaged", -1, damage->message);
+  }
+  trace::ImportLog log = reader->log();
+  log.Merge(extra);
+  trace::RankMeta meta = reader->TakeMeta();
+  meta.source = source->name();
+  return builder.Finish(std::move(meta), reader->names(), std::move(log));
+}
+
+ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::NameRules>& rules,
+                    const pattern::FoldOptions& fold, pattern::FunctionTableCache* tables) {
+  ItemResult out;
+  Result<std::unique_ptr<ByteSource>> opened = item.Open();
+  if (!opened) {
+    out.problems.push_back(opened.error());
+    return out;
+  }
+  Peeked peeked = PeekFirst(std::move(*opened), kSniffBytes);
+  if (pattern::IsHwp(peeked.first)) {
+    const Result<std::string> bytes = ReadAll(peeked.source.get());
+    if (!bytes) {
+      out.problems.push_back(bytes.error());
+      return out;
+    }
+    pattern::HwpReader reader(tables);
+    Result<pattern::HwpContents> contents = reader.Read(*bytes, item.display_name);
+    if (!contents) {
+      out.problems.push_back(contents.error());
+      return out;
+    }
+    out.ranks = std::move(contents->ranks);
+    out.problems = std::move(contents->problems);
+    return out;
+  }
+  const trace::TraceFormat* format = trace::FindTraceFormat(peeked.first, item.display_name);
+  if (format == nullptr) {
+    out.problems.push_back({ErrorCode::kUnsupported,
+                            peeked.first.empty() ? "the file is empty" : "this is no trace that headway can read",
+                            item.display_name});
+    return out;
+  }
+  Result<RankPattern> rank = Fold(peeked.source.get(), *format, rules, fold);
+  if (!rank) {
+    out.problems.push_back(rank.error());
+  } else {
+    out.is_trace = true;
+    out.ranks.push_back(std::move(*rank));
+  }
+  return out;
+}
+
+Result<std::string> ReadTextFile(const std::string& path) {
+  const std::string paths[] = {path};
+  const InputSet set = ListInputs(paths);
+  if (set.items.size() != 1) {
+    return set.problems.empty() ? MakeError(ErrorCode::kNotFound, "a file is wanted here", path)
+                                : std::unexpected(set.problems[0]);
+  }
+  Result<std::unique_ptr<ByteSource>> source = set.items[0].Open();
+  if (!source) return std::unexpected(source.error());
+  return ReadAll(source->get());
+}
+
+Result<std::shared_ptr<const trace::NameRules>> LoadRules(const std::string& path) {
+  if (path.empty()) return trace::NameRules::BuiltIn();
+  const Result<std::string> text = ReadTextFile(path);
+  if (!text) return std::unexpected(text.error());
+  return trace::NameRules::WithExtra(*text, path);
+}
+
+// One error for a call that read nothing: the first problem, and how many more there are.
+Error NothingRead(const Ingested& in) {
+  if (in.problems.empty()) {
+    return {ErrorCode::kNotFound, "nothing to read there: give trace files, pattern files (.hwp), or a folder of them", ""};
+  }
+  Error error = in.problems.front();
+  if (in.problems.size() > 1) {
+    error.message += "; the other " + Counted(static_cast<int64_t>(in.problems.size()) - 1, "input") +
+                     " could not be used either";
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptions& options) {
+  const Result<std::shared_ptr<const trace::NameRules>> rules = LoadRules(options.name_rules);
+  if (!rules) return std::unexpected(rules.error());
+  trace::RankMap map;
+  if (!options.rank_map.empty()) {
+    const Result<std::string> text = ReadTextFile(options.rank_map);
+    if (!text) return std::unexpected(text.error());
+    Result<trace::RankMap> parsed = trace::RankMap::Parse(*text, options.rank_map);
+    if (!parsed) return std::unexpected(parsed.error());
+    map = std::move(*parsed);
+  }
+  const int threads = ThreadCount(options.threads);
+  InputSet set = ListInputs(paths, threads);
+  pattern::FoldOptions fold = options.fold;
+  fold.sort_buffer_bytes = std::max(size_t{6} << 20, (size_t{32} << 20) / static_cast<size_t>(threads));
+  pattern::FunctionTableCache tables;
+  std::vector<ItemResult> results = ParallelMap(set.items.size(), threads, [&](size_t i) {
+    return ReadItem(set.items[i], *rules, fold, &tables);
+  });
+
+  Ingested out;
+  out.files = static_cast<int64_t>(set.items.size());
+  out.problems = std::move(set.problems);
+  for (size_t i = 0; i < results.size(); ++i) {
+    for (RankPattern& rank : results[i].ranks) {
+      out.sources.push_back({rank.meta.rank, set.items[i].display_name, results[i].is_trace});
+      out.ranks.push_back(std::move(rank));
+    }
+    out.problems.insert(out.problems.end(), results[i].problems.begin(), results[i].problems.end());
+  }
+  if (out.ranks.empty()) return std::unexpected(NothingRead(out));
+
+  std::vector<trace::RankMeta*> metas;
+  for (RankPattern& rank : out.ranks) metas.push_back(&rank.meta);
+  trace::ImportLog log;
+  const std::vector<size_t> left_out = trace::AssignRanks(metas, map, &log);
+  for (size_t i = left_out.size(); i-- > 0;) {
+    out.ranks.erase(out.ranks.begin() + static_cast<ptrdiff_t>(left_out[i]));
+    out.sources.erase(out.sources.begin() + static_cast<ptrdiff_t>(left_out[i]));
+  }
+  std::vector<size_t> order(out.ranks.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return out.ranks[a].meta.rank < out.ranks[b].meta.rank; });
+  std::vector<RankPattern> ranks;
+  std::vector<RankSource> sources;
+  for (const size_t i : order) {
+    out.ranks[i].comms.rank = out.ranks[i].meta.rank;
+    out.sources[i].rank = out.ranks[i].meta.rank;
+    ranks.push_back(std::move(out.ranks[i]));
+    sources.push_back(std::move(out.sources[i]));
+  }
+  out.ranks = std::move(ranks);
+  out.sources = std::move(sources);
+  if (!out.ranks.empty()) out.ranks.front().log.Merge(log);
+  return out;
+}
+
+}  // namespace headway::cli
