@@ -34,6 +34,7 @@ class TestFolder {
   std::string Write(std::string_view name, std::string_view content) const {
     const std::string path = Path(name);
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::filesystem::remove(path);  // some file systems flush a file that is cut short before it is written anew
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
