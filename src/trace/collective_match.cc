@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/collective_match.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace headway::trace {
+namespace {
+
+constexpr int32_t kQuickSamples = 9;
+constexpr double kClearlyBetter = 0.3;  // of cost: what it takes to prefer a shift over equal order
+
+bool HasSequenceNumbers(const CommSequence& s) {
+  for (int32_t i = 0; i < s.size(); ++i) {
+    if (s[i].seq < 0) return false;
+  }
+  return s.size() > 0;
+}
+
+// The member whose row kinds are the most common; of equally common ones the longest, then the first.
+int32_t ChooseReference(const std::vector<CommSequence>& members, const std::vector<uint64_t>& signatures) {
+  std::unordered_map<uint64_t, int32_t> count;
+  for (const uint64_t s : signatures) ++count[s];
+  int32_t best = -1;
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (members[m].size() == 0) continue;
+    const auto better = [&] {
+      const auto b = static_cast<size_t>(best);
+      if (count[signatures[m]] != count[signatures[b]]) return count[signatures[m]] > count[signatures[b]];
+      return members[m].size() > members[b].size();
+    };
+    if (best < 0 || better()) best = static_cast<int32_t>(m);
+  }
+  return best;
+}
+
+// Operations of one coalesced call share a number: the second of them gets (number, 1) and so on.
+void PlaceBySequenceNumber(const std::vector<CommSequence>& members, const std::vector<char>& numbered,
+                           GroupPlaces* places) {
+  std::vector<std::pair<int64_t, int32_t>> keys;
+  std::vector<std::vector<std::pair<int64_t, int32_t>>> of_member(members.size());
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (numbered[m] == 0) continue;
+    std::unordered_map<int64_t, int32_t> repeats;
+    auto& mine = of_member[m];
+    mine.reserve(members[m].rows.size());
+    for (int32_t i = 0; i < members[m].size(); ++i) mine.emplace_back(members[m][i].seq, repeats[members[m][i].seq]++);
+    keys.insert(keys.end(), mine.begin(), mine.end());
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (numbered[m] == 0) continue;
+    MemberPlace& place = places->members[m];
+    place.placed = true;
+    place.ordinals.reserve(of_member[m].size());
+    for (const auto& key : of_member[m]) {
+      place.ordinals.push_back(
+          static_cast<int32_t>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin()));
+    }
+  }
+}
+
+// Numbers that rise by one in every member: the common case, without tables.
+bool PlaceByConsecutiveNumbers(const std::vector<CommSequence>& members, const std::vector<char>& numbered,
+                               GroupPlaces* places) {
+  int64_t lowest = std::numeric_limits<int64_t>::max();
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (numbered[m] == 0) continue;
+    for (int32_t i = 1; i < members[m].size(); ++i) {
+      if (members[m][i].seq != members[m][i - 1].seq + 1) return false;
+    }
+    lowest = std::min(lowest, members[m][0].seq);
+  }
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (numbered[m] == 0) continue;
+    if (members[m][0].seq - lowest > std::numeric_limits<int32_t>::max() / 2) return false;
+  }
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (numbered[m] == 0) continue;
+    places->members[m].placed = true;
+    places->members[m].shift = static_cast<int32_t>(members[m][0].seq - lowest);
+  }
+  return true;
+}
+
+void PlaceMember(const CommSequence& reference, const CommSequence& member, bool same_signature,
+                 std::optional<Nanos> offset, MemberPlace* place) {
+  if (same_signature) {
+    const ShiftFit equal = JudgeShift(reference, member, 0, offset, kQuickSamples);
+    place->placed = place->like_reference = true;
+    if (equal.cost < kGoodFit) return;
+    const ShiftFit best = BestShift(reference, member, offset);
+    if (best.shift == 0 || best.cost > JudgeShift(reference, member, 0, offset).cost - kClearlyBetter) return;
+    place->shift = best.shift;
+    place->like_reference = false;
+    return;
+  }
+  const ShiftFit best = BestShift(reference, member, offset);
+  place->placed = best.mismatch <= 0.05 && best.step_mismatch <= 0.2 && best.cost < 0.7;
+  place->shift = best.shift;
+}
+
+// Offset that makes the first rows of common steps end together: the median over steps.
+std::optional<Nanos> OffsetFromSteps(const CommSequence& reference, const CommSequence& member) {
+  std::vector<Nanos> differences;
+  int32_t k = 0;
+  for (int32_t i = 0; i < member.size(); ++i) {
+    const int64_t step = member.StepNumber(i);
+    if (step < 0 || (i > 0 && member.StepNumber(i - 1) == step)) continue;
+    while (k < reference.size() && reference.StepNumber(k) < step) ++k;
+    if (k < reference.size() && reference.StepNumber(k) == step) differences.push_back(member[i].end - reference[k].end);
+  }
+  if (differences.empty()) return std::nullopt;
+  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>((differences.size() - 1) / 2);
+  std::nth_element(differences.begin(), middle, differences.end());
+  return *middle;
+}
+
+// A vote that keeps what more than half of the voters say, in one pass (Boyer and Moore).
+struct RowVote {
+  const CommInstance* row = nullptr;
+  int32_t lead = 0;
+};
+
+struct StepVote {
+  int64_t step = -1;
+  int32_t lead = 0;
+  void Add(int64_t vote) {
+    if (lead == 0) step = vote;
+    lead += step == vote ? 1 : -1;
+  }
+};
+
+class CollectiveBuilder {
+ public:
+  CollectiveBuilder(const std::vector<CommSequence>& members, const GroupPlaces& places)
+      : members_(members), places_(places) {}
+
+  GroupCollectives Build() {
+    FindAxis();
+    if (size_ == 0) return std::move(out_);
+    const bool all_alike = Vote();
+    std::vector<Collective> slots(size_);
+    std::vector<StepVote> steps(size_);
+    for (size_t m = 0; m < members_.size(); ++m) {
+      ForRows(m, [&](size_t slot, int32_t i) {
+        const CommInstance& row = members_[m][i];
+        if (!all_alike && votes_[slot].row != nullptr && !Agree(*votes_[slot].row, row)) {
+          ++out_.inconsistent;
+          return;
+        }
+        Collective& c = slots[slot];
+        if (c.members.empty()) c.members.reserve(members_.size());
+        c.members.push_back({members_[m].rank_index, members_[m].rows[static_cast<size_t>(i)]});
+        if (c.op == CommOp::kUnknown) c.op = row.op;
+        c.bytes = std::max(c.bytes, row.bytes);
+        steps[slot].Add(members_[m].StepNumber(i));
+      });
+    }
+    Collect(&slots, steps);
+    return std::move(out_);
+  }
+
+ private:
+  template <typename Visit>
+  void ForRows(size_t m, Visit visit) {
+    const MemberPlace& place = places_.members[m];
+    if (!place.placed) return;
+    for (int32_t i = 0; i < members_[m].size(); ++i) {
+      if (place.ordinals.empty() || place.ordinals[static_cast<size_t>(i)] >= 0) {
+        visit(static_cast<size_t>(place.Ordinal(i) - lowest_), i);
+      }
+    }
+  }
+
+  void FindAxis() {
+    int32_t highest = std::numeric_limits<int32_t>::min();
+    lowest_ = std::numeric_limits<int32_t>::max();
+    for (size_t m = 0; m < members_.size(); ++m) {
+      const MemberPlace& place = places_.members[m];
+      if (!place.placed) {
+        out_.unmatched += members_[m].size();
+        continue;
+      }
+      for (int32_t i = 0; i < members_[m].size(); ++i) {
+        const bool everything = place.ordinals.empty();
+        if (!everything && place.ordinals[static_cast<size_t>(i)] < 0) {
+          ++out_.unmatched;
+          continue;
+        }
+        lowest_ = std::min(lowest_, place.Ordinal(i));
+        highest = std::max(highest, place.Ordinal(i));
+        if (everything) i = std::max(i, members_[m].size() - 2);  // a shift: the first and the last tell
+      }
+    }
+    size_ = highest < lowest_ ? 0 : static_cast<size_t>(highest - lowest_) + 1;
+  }
+
+  // What each operation is, by majority, where the members are not all alike.
+  bool Vote() {
+    const int32_t shift = places_.members[static_cast<size_t>(std::max(places_.reference, 0))].shift;
+    bool all_alike = true;
+    for (const MemberPlace& p : places_.members) {
+      all_alike = all_alike && (!p.placed || (p.like_reference && p.shift == shift));
+    }
+    if (all_alike) return true;
+    votes_.resize(size_);
+    for (size_t m = 0; m < members_.size(); ++m) {
+      ForRows(m, [&](size_t slot, int32_t i) {
+        RowVote& vote = votes_[slot];
+        if (vote.lead == 0) vote.row = &members_[m][i];
+        vote.lead += Agree(*vote.row, members_[m][i]) ? 1 : -1;
+      });
+    }
+    return false;
+  }
+
+  void Collect(std::vector<Collective>* slots, const std::vector<StepVote>& steps) {
+    int64_t ordinal = 0;
+    for (size_t slot = 0; slot < size_; ++slot) {
+      Collective& c = (*slots)[slot];
+      if (c.members.empty()) continue;
+      c.ordinal = ordinal++;
+      c.step = steps[slot].step;
+      if (c.members.size() < 2) {
+        ++out_.unmatched;
+        continue;
+      }
+      out_.collectives.push_back(std::move(c));
+    }
+  }
+
+  const std::vector<CommSequence>& members_;
+  const GroupPlaces& places_;
+  GroupCollectives out_;
+  std::vector<RowVote> votes_;
+  int32_t lowest_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace
+
+GroupPlaces PlaceInOrder(const std::vector<CommSequence>& members, const ClockOffset& offset) {
+  GroupPlaces places;
+  places.members.resize(members.size());
+  std::vector<uint64_t> signatures(members.size());
+  std::vector<char> numbered(members.size());
+  bool any_numbers = false;
+  for (size_t m = 0; m < members.size(); ++m) {
+    signatures[m] = Signature(members[m]);
+    numbered[m] = HasSequenceNumbers(members[m]) ? 1 : 0;
+    any_numbers = any_numbers || numbered[m] != 0;
+  }
+  places.reference = ChooseReference(members, signatures);
+  if (places.reference < 0) return places;
+  if (any_numbers) {
+    if (!PlaceByConsecutiveNumbers(members, numbered, &places)) PlaceBySequenceNumber(members, numbered, &places);
+    for (size_t m = 0; m < members.size() && numbered[static_cast<size_t>(places.reference)] == 0; ++m) {
+      if (numbered[m] != 0) places.reference = static_cast<int32_t>(m);
+    }
+  }
+  const auto r = static_cast<size_t>(places.reference);
+  places.members[r].placed = places.members[r].like_reference = true;
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (m == r || members[m].size() == 0) continue;
+    MemberPlace& place = places.members[m];
+    const bool same = signatures[m] == signatures[r];
+    if (place.placed) {
+      place.like_reference = same && place.ordinals.empty();
+      continue;
+    }
+    PlaceMember(members[r], members[m], same, offset(members[r].rank_index, members[m].rank_index), &place);
+    if (!place.placed) continue;
+    // From positions of the reference's rows to the group's axis.
+    if (places.members[r].ordinals.empty()) {
+      place.shift += places.members[r].shift;
+    } else {
+      for (int32_t i = 0; i < members[m].size(); ++i) {
+        const int32_t at = i + place.shift;
+        const bool inside = at >= 0 && at < members[r].size();
+        place.ordinals.push_back(inside ? places.members[r].Ordinal(at) : -1);
+      }
+      place.like_reference = false;
+    }
+  }
+  return places;
+}
+
+void PlaceRest(const std::vector<CommSequence>& members, const ClockOffset& offset, GroupPlaces* places) {
+  if (places->reference < 0) return;
+  const auto r = static_cast<size_t>(places->reference);
+  for (size_t m = 0; m < members.size(); ++m) {
+    MemberPlace& place = places->members[m];
+    if (place.placed || members[m].size() == 0) continue;
+    std::optional<Nanos> known = offset(members[r].rank_index, members[m].rank_index);
+    if (!known) known = OffsetFromSteps(members[r], members[m]);
+    if (!known) known = BestShift(members[r], members[m], std::nullopt).centre;
+    place.ordinals = MergeByTime(members[r], members[m], *known);
+    for (int32_t& at : place.ordinals) at = at < 0 ? -1 : places->members[r].Ordinal(at);
+    place.placed = true;
+  }
+}
+
+GroupCollectives BuildCollectives(const std::vector<CommSequence>& members, const GroupPlaces& places) {
+  return CollectiveBuilder(members, places).Build();
+}
+
+bool RunTogether(const std::vector<CommSequence>& members, const ClockOffset& offset) {
+  const GroupPlaces places = PlaceInOrder(members, offset);
+  if (places.reference < 0) return false;
+  const CommSequence& reference = members[static_cast<size_t>(places.reference)];
+  size_t together = 0;
+  for (const CommSequence& m : members) {
+    if (m.size() == 0 || 10 * std::abs(m.size() - reference.size()) > reference.size() + 10) continue;
+    const auto known = offset(reference.rank_index, m.rank_index);
+    const ShiftFit fit = BestShift(reference, m, known);
+    together += fit.cost < 1 ? 1 : 0;
+  }
+  return together * 5 >= members.size() * 4;
+}
+
+}  // namespace headway::trace

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/comm_sequence.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace headway::trace {
+namespace {
+
+constexpr double kSurelyEqual = 0.05;  // cost of equal order that needs no comparison with other shifts
+constexpr int32_t kExhaustive = 48;  // sequences up to this length: every shift is tried
+
+Nanos Median(std::vector<Nanos>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Typical distance between neighbouring operations: what an error of one ordinal would shift ends by.
+Nanos TypicalGap(const CommSequence& s) {
+  if (s.size() < 2) return kMillisecond;
+  std::vector<Nanos> gaps;
+  const int32_t stride = std::max(1, s.size() / 32);
+  for (int32_t i = 0; i + 1 < s.size(); i += stride) gaps.push_back(std::abs(s[i + 1].end - s[i].end));
+  return std::max<Nanos>(Median(gaps), kMicrosecond);
+}
+
+// First row at or after `from` whose step number is `step`; -1 = none. Rows are in order of start, steps ascend.
+int32_t FirstOfStep(const CommSequence& s, int64_t step) {
+  for (int32_t low = 0, high = s.size();;) {
+    if (low == high) return low < s.size() && s.StepNumber(low) == step ? low : -1;
+    const int32_t middle = low + (high - low) / 2;
+    if (s.StepNumber(middle) < step) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+}
+
+void AddStepCandidates(const CommSequence& reference, const CommSequence& member, std::vector<int32_t>* out) {
+  constexpr int32_t kPlaces = 5;
+  for (int32_t place = 0; place < kPlaces; ++place) {
+    const auto i = static_cast<int32_t>(int64_t{place} * (member.size() - 1) / (kPlaces - 1));
+    const int64_t step = member.StepNumber(i);
+    if (step < 0) continue;
+    const int32_t mine = FirstOfStep(member, step);
+    const int32_t theirs = FirstOfStep(reference, step);
+    if (mine >= 0 && theirs >= 0) out->push_back(theirs - mine);
+  }
+}
+
+void AddTimeCandidates(const CommSequence& reference, const CommSequence& member, Nanos offset,
+                       std::vector<int32_t>* out) {
+  for (const int32_t i : {member.size() / 4, member.size() / 2, member.size() * 3 / 4}) {
+    const Nanos end = member[i].end - offset;
+    int32_t low = 0;
+    for (int32_t high = reference.size(); low < high;) {
+      const int32_t middle = low + (high - low) / 2;
+      if (reference[middle].end < end) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    for (int32_t k = low - 1; k <= low + 1; ++k) out->push_back(k - i);
+  }
+}
+
+std::vector<int32_t> Candidates(const CommSequence& reference, const CommSequence& member,
+                                std::optional<Nanos> offset) {
+  std::vector<int32_t> out;
+  if (std::max(reference.size(), member.size()) <= kExhaustive) {
+    for (int32_t s = 1 - member.size(); s < reference.size(); ++s) out.push_back(s);
+  } else {
+    for (int32_t near = -3; near <= 3; ++near) {
+      out.push_back(near);
+      out.push_back(reference.size() - member.size() + near);
+    }
+    AddStepCandidates(reference, member, &out);
+    if (offset) AddTimeCandidates(reference, member, *offset, &out);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace
+
+bool IsOneWay(CommOp op) { return op == CommOp::kSend || op == CommOp::kRecv; }
+
+bool SizeIsShared(CommOp op) {
+  return op == CommOp::kAllReduce || op == CommOp::kAllGather || op == CommOp::kReduceScatter ||
+         op == CommOp::kBroadcast || op == CommOp::kReduce;
+}
+
+bool Agree(const CommInstance& a, const CommInstance& b) {
+  if (a.op == CommOp::kUnknown || b.op == CommOp::kUnknown) return true;
+  const bool same_size = a.bytes < 0 || b.bytes < 0 || a.bytes == b.bytes;
+  if (IsOneWay(a.op) && IsOneWay(b.op) && a.op != b.op) return same_size;
+  return a.op == b.op && (!SizeIsShared(a.op) || same_size);
+}
+
+uint64_t Signature(const CommSequence& sequence) {
+  uint64_t hash = 0x9e3779b97f4a7c15U + static_cast<uint64_t>(sequence.size());
+  for (int32_t i = 0; i < sequence.size(); ++i) {
+    const CommInstance& row = sequence[i];
+    const uint64_t bytes = SizeIsShared(row.op) ? static_cast<uint64_t>(row.bytes) : ~uint64_t{0};
+    hash ^= static_cast<uint64_t>(row.op) + (bytes << 5U);
+    hash *= 0xff51afd7ed558ccdU;
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
+ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, int32_t shift,
+                    std::optional<Nanos> offset, int32_t samples) {
+  ShiftFit fit{.shift = shift};
+  const int32_t first = std::max(0, -shift);
+  const int32_t last = std::min(member.size(), reference.size() - shift);
+  fit.overlap = std::max(0, last - first);
+  if (fit.overlap == 0) return fit;
+  const int32_t count = std::min(fit.overlap, samples);
+  int32_t mismatches = 0, in_step = 0, step_mismatches = 0;
+  std::vector<Nanos> differences;
+  differences.reserve(static_cast<size_t>(count));
+  for (int32_t j = 0; j < count; ++j) {
+    const auto i = first + static_cast<int32_t>(int64_t{j} * fit.overlap / count);
+    const CommInstance& mine = member[i];
+    const CommInstance& theirs = reference[i + shift];
+    mismatches += Agree(mine, theirs) ? 0 : 1;
+    const int64_t a = member.StepNumber(i);
+    const int64_t b = reference.StepNumber(i + shift);
+    if (a >= 0 && b >= 0) {
+      ++in_step;
+      step_mismatches += a == b ? 0 : 1;
+    }
+    differences.push_back(mine.end - theirs.end);
+  }
+  fit.mismatch = static_cast<double>(mismatches) / count;
+  fit.step_mismatch = in_step == 0 ? 0 : static_cast<double>(step_mismatches) / in_step;
+  fit.centre = Median(differences);
+  const Nanos centre = offset.value_or(fit.centre);
+  for (Nanos& d : differences) d = std::abs(d - centre);
+  fit.jitter = Median(differences);
+  const double gap = static_cast<double>(TypicalGap(reference));
+  const double covered = static_cast<double>(fit.overlap) / std::min(reference.size(), member.size());
+  // An error of one ordinal moves most ends by about a gap; half of one is taken as full doubt.
+  const double time_cost = std::min(1.0, 2 * static_cast<double>(fit.jitter) / gap);
+  fit.cost = fit.mismatch + fit.step_mismatch + time_cost * (offset || count > 2 ? 1 : 0.2) + 0.5 * (1 - covered);
+  return fit;
+}
+
+ShiftFit BestShift(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
+  ShiftFit best;
+  if (reference.size() == 0 || member.size() == 0) return best;
+  if (reference.size() == member.size()) {
+    best = JudgeShift(reference, member, 0, offset);
+    if (best.cost < kSurelyEqual) return best;
+  }
+  for (const int32_t shift : Candidates(reference, member, offset)) {
+    const ShiftFit fit = JudgeShift(reference, member, shift, offset);
+    const bool nearer = std::abs(fit.shift) < std::abs(best.shift);
+    if (fit.cost < best.cost || (fit.cost == best.cost && nearer)) best = fit;
+  }
+  return best;
+}
+
+Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
+  constexpr Nanos kSlack = 20 * kMicrosecond;  // clocks of devices of one host, rounding
+  constexpr int32_t kSamples = 256;
+  Togetherness out;
+  const int32_t longest = std::max(reference.size(), member.size());
+  if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;
+  const ShiftFit fit = BestShift(reference, member, offset);
+  if (fit.overlap == 0 || fit.mismatch > 0.1) return out;
+  const Nanos difference = offset.value_or(fit.centre);
+  const int32_t first = std::max(0, -fit.shift);
+  const int32_t count = std::min(fit.overlap, kSamples);
+  int32_t overlapping = 0;
+  for (int32_t j = 0; j < count; ++j) {
+    const auto i = first + static_cast<int32_t>(int64_t{j} * fit.overlap / count);
+    const CommInstance& mine = member[i];
+    const CommInstance& theirs = reference[i + fit.shift];
+    const bool apart = mine.start - difference > theirs.end + kSlack || theirs.start > mine.end - difference + kSlack;
+    overlapping += apart ? 0 : 1;
+  }
+  out.overlapping = static_cast<double>(overlapping) / count;
+  out.jitter = fit.jitter;
+  const double covered = 2.0 * fit.overlap / (reference.size() + member.size());
+  const double loose = std::min(1.0, static_cast<double>(fit.jitter) / static_cast<double>(TypicalGap(reference)));
+  out.score = (1 - fit.mismatch) * (1 - fit.step_mismatch) * out.overlapping * covered * (1 - 0.2 * loose);
+  return out;
+}
+
+std::vector<int32_t> MergeByTime(const CommSequence& reference, const CommSequence& member, Nanos offset) {
+  constexpr int32_t kLook = 12;  // how far ahead of the first possible counterpart a better one is looked for
+  std::vector<int32_t> ordinals(member.rows.size(), -1);
+  int32_t next = 0;
+  for (int32_t i = 0; i < member.size(); ++i) {
+    const CommInstance& mine = member[i];
+    while (next < reference.size() && reference[next].end < mine.start - offset) ++next;
+    int32_t best = -1;
+    Nanos best_distance = 0;
+    for (int32_t k = next; k < std::min(reference.size(), next + kLook); ++k) {
+      const CommInstance& theirs = reference[k];
+      if (theirs.start > mine.end - offset) break;
+      if (theirs.end < mine.start - offset || !Agree(mine, theirs)) continue;
+      const Nanos distance = std::abs(mine.end - offset - theirs.end);
+      if (best >= 0 && distance >= best_distance) continue;
+      best = k;
+      best_distance = distance;
+    }
+    if (best < 0) continue;
+    ordinals[static_cast<size_t>(i)] = best;
+    next = best + 1;
+  }
+  return ordinals;
+}
+
+}  // namespace headway::trace

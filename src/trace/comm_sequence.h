@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's operations within one group, in order, and how two such sequences correspond: by a shift where both are
+// whole (their windows may begin at different operations), by time where one has holes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "trace/comm.h"
+
+namespace headway::trace {
+
+// A view: `rows` are indices into rank->instances, ascending by start. Valid as long as both live.
+struct CommSequence {
+  const RankComms* rank = nullptr;
+  int32_t rank_index = -1;
+  std::span<const int32_t> rows;
+
+  [[nodiscard]] int32_t size() const { return static_cast<int32_t>(rows.size()); }
+  [[nodiscard]] const CommInstance& operator[](int32_t i) const { return rank->instances[rows[i]]; }
+  [[nodiscard]] int64_t StepNumber(int32_t i) const { return StepNumberOf(*rank, (*this)[i]); }
+  [[nodiscard]] static int64_t StepNumberOf(const RankComms& rank, const CommInstance& instance) {
+    const auto step = static_cast<size_t>(instance.step);
+    return instance.step >= 0 && step < rank.step_numbers.size() ? rank.step_numbers[step] : -1;
+  }
+};
+
+[[nodiscard]] bool IsOneWay(CommOp op);  // a send or a receive
+
+// True where members must show the same payload (an all-to-all may be uneven, a gather's root sees more).
+[[nodiscard]] bool SizeIsShared(CommOp op);
+
+// Whether two members' rows can be one operation: equal kinds and, where both are written and shared, equal sizes.
+// A kind that is not known agrees with every kind, a send with a receive of its size.
+[[nodiscard]] bool Agree(const CommInstance& a, const CommInstance& b);
+
+// Hash of kinds and shared sizes in order: equal for members that saw the same operations.
+[[nodiscard]] uint64_t Signature(const CommSequence& sequence);
+
+// member[i] corresponds to reference[i + shift].
+struct ShiftFit {
+  int32_t shift = 0;
+  int32_t overlap = 0;       // rows that have a counterpart
+  double mismatch = 1;       // share of them whose kinds or sizes disagree
+  double step_mismatch = 0;  // share of those in a step on both sides whose step numbers differ
+  Nanos centre = 0;          // median of member end - reference end
+  Nanos jitter = 0;          // median distance from the centre (from `offset` where it is known)
+  double cost = 4;           // what BestShift minimises; below kGoodFit the two are surely the same operations
+};
+inline constexpr double kGoodFit = 0.3;
+
+// Judges one shift on at most `samples` rows, evenly spread. `offset` = member clock - reference clock, where known.
+[[nodiscard]] ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, int32_t shift,
+                                  std::optional<Nanos> offset, int32_t samples = 64);
+
+// The best of the shifts that step numbers, window ends and (with a known offset) times suggest; every shift where both
+// are short. O(candidates * samples + log n).
+[[nodiscard]] ShiftFit BestShift(const CommSequence& reference, const CommSequence& member,
+                                 std::optional<Nanos> offset);
+
+// Ordinals in `reference` for every row of `member`, -1 where none overlaps it in time; ascending. O(n).
+[[nodiscard]] std::vector<int32_t> MergeByTime(const CommSequence& reference, const CommSequence& member, Nanos offset);
+
+// How well two sequences pass for the operations of one group, each seen by one member: 0 … 1. Members of a group show
+// the same kinds, and each of their operations overlaps the other's in time (nobody leaves before all have come).
+struct Togetherness {
+  double score = 0;
+  double overlapping = 0;  // share of corresponding rows that overlap
+  Nanos jitter = 0;        // median distance of ends
+};
+[[nodiscard]] Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member,
+                                         std::optional<Nanos> offset);
+
+}  // namespace headway::trace

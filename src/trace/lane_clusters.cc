@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/lane_clusters.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace headway::trace {
+namespace {
+
+constexpr double kAlwaysTogether = 0.97;  // share of operations that overlap, in a group
+constexpr double kAgrees = 0.6;
+
+// A lane, or a pair of threads, that is taken for one group on its rank.
+struct Unit {
+  const RankLanes* lanes = nullptr;
+  const LaneRun* run = nullptr;
+
+  [[nodiscard]] CommSequence Sequence() const { return lanes->Sequence(*run); }
+};
+
+// Splits a rank's lanes into units: as many pairs as possible, those first whose threads take turns.
+std::vector<const LaneRun*> Split(const RankLanes& lanes) {
+  const size_t n = lanes.locals.size();
+  std::vector<double> best(n + 1, -1);
+  std::vector<const LaneRun*> last(n + 1, nullptr);
+  best[0] = 0;
+  for (size_t l = 1; l <= n; ++l) {
+    for (const LaneRun& run : lanes.runs) {
+      if (static_cast<size_t>(run.first + run.count) != l) continue;
+      const double value = best[static_cast<size_t>(run.first)] + (run.count > 1 ? 1 + run.alternation : 0.8);
+      if (value <= best[l]) continue;
+      best[l] = value;
+      last[l] = &run;
+    }
+  }
+  std::vector<const LaneRun*> units;
+  for (size_t l = n; l > 0; l = static_cast<size_t>(last[l]->first)) units.push_back(last[l]);
+  std::reverse(units.begin(), units.end());
+  return units;
+}
+
+class LaneClusterer {
+ public:
+  LaneClusterer(int world_size, GroupTable* table) : world_size_(world_size), table_(*table) {}
+
+  // `units`: one of each of several ranks, by rank.
+  void Cluster(const std::vector<Unit>& units) {
+    units_ = &units;
+    known_.clear();
+    const size_t n = units.size();
+    const bool few = n <= kMostClustered;
+    for (size_t size = n; size >= 2 && (few || size == n); --size) {
+      if (n % size != 0) continue;
+      const auto parts = Partition(size);
+      if (parts.empty()) continue;
+      for (const auto& part : parts) Publish(part);
+      return;
+    }
+  }
+
+  [[nodiscard]] int64_t assigned() const { return assigned_; }
+
+ private:
+  // Parts of `size` units, each the first free unit and those nearest to it; empty if some part does not hold together.
+  std::vector<std::vector<size_t>> Partition(size_t size) {
+    const size_t n = units_->size();
+    std::vector<char> taken(n, 0);
+    std::vector<std::vector<size_t>> parts;
+    for (size_t leader = 0; leader < n; ++leader) {
+      if (taken[leader] != 0) continue;
+      std::vector<std::tuple<double, Nanos, size_t>> near;
+      for (size_t other = leader + 1; other < n; ++other) {
+        if (taken[other] != 0) continue;
+        const Togetherness& t = Judge(leader, other);
+        if (t.overlapping >= kAlwaysTogether && t.score >= kAgrees) near.emplace_back(-t.overlapping, t.jitter, other);
+      }
+      if (near.size() + 1 < size) return {};
+      std::sort(near.begin(), near.end());
+      std::vector<size_t> part{leader};
+      for (size_t k = 0; k + 1 < size; ++k) part.push_back(std::get<2>(near[k]));
+      if (!HoldsTogether(part)) return {};
+      for (const size_t member : part) taken[member] = 1;
+      parts.push_back(std::move(part));
+    }
+    return parts;
+  }
+
+  // Every member with its neighbour in the part; the leader was checked with all.
+  bool HoldsTogether(const std::vector<size_t>& part) {
+    for (size_t k = 1; k + 1 < part.size(); ++k) {
+      if (Judge(std::min(part[k], part[k + 1]), std::max(part[k], part[k + 1])).overlapping < kAlwaysTogether) return false;
+    }
+    return true;
+  }
+
+  const Togetherness& Judge(size_t a, size_t b) {
+    const auto [at, added] = known_.try_emplace({a, b});
+    if (added) {
+      const Unit& x = (*units_)[a];
+      const Unit& y = (*units_)[b];
+      const std::optional<Nanos> offset =
+          x.lanes->rank->host == y.lanes->rank->host ? std::optional<Nanos>(0) : std::optional<Nanos>();
+      at->second = JudgeTogether(x.Sequence(), y.Sequence(), offset);
+    }
+    return at->second;
+  }
+
+  void Publish(const std::vector<size_t>& part) {
+    std::vector<RankId> ranks;
+    for (const size_t u : part) ranks.push_back((*units_)[u].lanes->rank->rank);
+    // All that is there: ranks whose files are missing belong to it too.
+    if (part.size() == units_->size() && static_cast<int>(part.size()) < world_size_ && whole_) {
+      ranks.resize(static_cast<size_t>(world_size_));
+      for (size_t r = 0; r < ranks.size(); ++r) ranks[r] = static_cast<RankId>(r);
+    }
+    const int32_t group = table_.FindOrAdd(ranks, {});
+    table_.groups[static_cast<size_t>(group)].inferred = true;
+    for (const size_t u : part) {
+      const Unit& unit = (*units_)[u];
+      for (int32_t l = unit.run->first; l < unit.run->first + unit.run->count; ++l) {
+        const auto local = static_cast<size_t>(unit.lanes->locals[static_cast<size_t>(l)]);
+        table_.of_local[static_cast<size_t>(unit.lanes->rank_index)][local] = group;
+        ++assigned_;
+      }
+    }
+  }
+
+ public:
+  bool whole_ = false;  // the units are of every rank that has a file
+
+ private:
+  int world_size_;
+  GroupTable& table_;
+  const std::vector<Unit>* units_ = nullptr;
+  std::map<std::pair<size_t, size_t>, Togetherness> known_;
+  int64_t assigned_ = 0;
+};
+
+}  // namespace
+
+int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, GroupTable* table) {
+  // Ranks with equally many units are taken to run the same program; their k-th units belong together.
+  std::map<std::pair<size_t, size_t>, std::vector<Unit>> classes;
+  size_t with_lanes = 0;
+  for (size_t r = 0; r < lanes.size(); ++r) {
+    if (lanes[r].runs.empty()) continue;
+    ++with_lanes;
+    if (!table->declared[r].empty()) continue;
+    const auto units = Split(lanes[r]);
+    for (size_t k = 0; k < units.size(); ++k) {
+      // The first lanes made belong to the world, whatever a rank has besides.
+      classes[{k == 0 ? 0 : units.size(), k}].push_back({&lanes[r], units[k]});
+    }
+  }
+  LaneClusterer clusterer(world_size, table);
+  for (const auto& [key, units] : classes) {
+    clusterer.whole_ = units.size() == with_lanes && with_lanes > 1;
+    clusterer.Cluster(units);
+  }
+  return clusterer.assigned();
+}
+
+}  // namespace headway::trace

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/p2p_match.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "trace/p2p_flow.h"
+
+namespace headway::trace {
+namespace {
+
+// Rows of one rank by direction. Kernels that do both at once stand in `both`.
+struct Traffic {
+  std::vector<int32_t> sends, receives, both;
+
+  [[nodiscard]] std::vector<int32_t>& Of(CommOp op) {
+    return op == CommOp::kSend ? sends : op == CommOp::kRecv ? receives : both;
+  }
+  [[nodiscard]] size_t size() const { return sends.size() + receives.size() + both.size(); }
+};
+
+struct Pair {
+  int32_t rank_a = -1, row_a = -1, rank_b = -1, row_b = -1;  // rank indices, a the lower rank
+};
+
+struct PairKey {
+  RankId low = -1, high = -1;
+  std::string_view desc;
+  bool inferred = false;
+  auto operator<=>(const PairKey&) const = default;
+};
+
+class PointToPointMatcher {
+ public:
+  PointToPointMatcher(const std::vector<RankComms>& ranks, const GroupTable& table, const ClockAlignment& clocks)
+      : ranks_(ranks), table_(table), clocks_(clocks) {
+    for (size_t r = 0; r < ranks.size(); ++r) index_of_rank_[ranks[r].rank] = static_cast<int32_t>(r);
+  }
+
+  PointToPointMatch Match(const std::vector<std::vector<int32_t>>& rows) {
+    for (size_t r = 0; r < rows.size(); ++r) {
+      if (rows[r].empty()) continue;
+      const int32_t pipeline = PipelineGroup(r);
+      for (const int32_t row : rows[r]) Sort(r, row, pipeline);
+    }
+    PairFlows();
+    PeelPipelines();
+    PairLonely();
+    Publish();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const CommInstance& Row(size_t r, int32_t row) const {
+    return ranks_[r].instances[static_cast<size_t>(row)];
+  }
+  [[nodiscard]] const JobGroup& Group(int32_t g) const { return table_.groups[static_cast<size_t>(g)]; }
+
+  // The group a rank's unnamed sends and receives run in: the one called a pipeline; else the only one it declares that
+  // has no lane; else the only one there is.
+  [[nodiscard]] int32_t PipelineGroup(size_t r) const {
+    std::vector<int32_t> called, idle;
+    for (const int32_t g : table_.declared[r]) {
+      const std::string_view desc = Group(g).desc;
+      if (desc.find("pp") != std::string_view::npos || desc.find("pipe") != std::string_view::npos) called.push_back(g);
+      const auto& lanes = table_.of_local[r];
+      if (std::find(lanes.begin(), lanes.end(), g) == lanes.end()) idle.push_back(g);
+    }
+    if (called.size() == 1) return called[0];
+    if (idle.size() == 1) return idle[0];
+    return table_.declared[r].size() == 1 ? table_.declared[r][0] : -1;
+  }
+
+  void Sort(size_t r, int32_t row_index, int32_t pipeline) {
+    const CommInstance& row = Row(r, row_index);
+    int32_t group = table_.of_local[r][static_cast<size_t>(row.local_group)];
+    if (group < 0) group = pipeline;
+    if (group >= 0 && !std::binary_search(Group(group).ranks.begin(), Group(group).ranks.end(), ranks_[r].rank)) group = -1;
+    const RankId peer = PeerOf(ranks_[r].rank, row, group);
+    if (peer >= 0) {
+      flows_[{ranks_[r].rank, peer, group}].Of(row.op).push_back(row_index);
+    } else if (group >= 0) {
+      peerless_[{group, static_cast<int32_t>(r)}].Of(row.op).push_back(row_index);
+    } else {
+      lonely_[static_cast<int32_t>(r)].Of(row.op).push_back(row_index);
+    }
+  }
+
+  // Global rank of the other side, -1 = not known. Written peers count within the group; where that gives nonsense they
+  // are global.
+  [[nodiscard]] RankId PeerOf(RankId own, const CommInstance& row, int32_t group) const {
+    if (group < 0) return row.peer == own ? -1 : row.peer;
+    const auto& order = table_.written_order[static_cast<size_t>(group)];
+    if (row.peer >= 0) {
+      const auto place = static_cast<size_t>(row.peer);
+      if (place < order.size() && order[place] != own) return order[place];
+      const bool member = std::find(order.begin(), order.end(), row.peer) != order.end();
+      if (member && row.peer != own) return row.peer;
+    }
+    if (order.size() != 2) return -1;
+    return order[0] == own ? order[1] : order[0];
+  }
+
+  [[nodiscard]] CommSequence Sequence(int32_t r, const std::vector<int32_t>& rows) const {
+    return {&ranks_[static_cast<size_t>(r)], r, rows};
+  }
+
+  [[nodiscard]] std::optional<Nanos> Offset(int32_t a, int32_t b, Nanos own) const {
+    Nanos offset = 0;
+    return clocks_.OffsetBetween(a, b, own, &offset) ? std::optional<Nanos>(offset) : std::nullopt;
+  }
+
+  // Both sides name each other.
+  void PairFlows() {
+    for (const auto& [key, mine] : flows_) {
+      const auto& [own, peer, group] = key;
+      const auto there = index_of_rank_.find(peer);
+      const auto theirs = flows_.find({peer, own, group});
+      if (there == index_of_rank_.end() || theirs == flows_.end()) {
+        out_.unmatched += static_cast<int64_t>(mine.size());
+        continue;
+      }
+      const int32_t a = index_of_rank_.at(own);
+      const PairKey pair{std::min(own, peer), std::max(own, peer), DescOf(group), false};
+      PairRows(a, mine.sends, there->second, theirs->second.receives, pair);
+      if (own < peer) PairRows(a, mine.both, there->second, theirs->second.both, pair);
+    }
+  }
+
+  [[nodiscard]] std::string_view DescOf(int32_t group) const {
+    return group < 0 || Group(group).desc == "default_pg" ? std::string_view() : std::string_view(Group(group).desc);
+  }
+
+  void PairRows(int32_t a, const std::vector<int32_t>& of_a, int32_t b, const std::vector<int32_t>& of_b,
+                const PairKey& key) {
+    FlowPairs pairs;
+    if (!of_a.empty() && !of_b.empty()) {
+      const CommSequence x = Sequence(a, of_a), y = Sequence(b, of_b);
+      pairs = PairFlow(x, y, Offset(a, b, x[0].start));
+    }
+    for (const auto& [i, j] : pairs) Keep(a, of_a[static_cast<size_t>(i)], b, of_b[static_cast<size_t>(j)], key);
+    out_.unmatched += static_cast<int64_t>(of_a.size() + of_b.size() - 2 * pairs.size());
+  }
+
+  void Keep(int32_t a, int32_t row_a, int32_t b, int32_t row_b, const PairKey& key) {
+    Pair pair{a, row_a, b, row_b};
+    if (ranks_[static_cast<size_t>(a)].rank > ranks_[static_cast<size_t>(b)].rank) pair = {b, row_b, a, row_a};
+    pairs_[key].push_back(pair);
+  }
+
+  // Stages of a longer pipeline talk to their neighbours. The first stage has only one, so all it does is with the
+  // second; what is left of that one is with the third, and so on; behind a missing stage from the other end.
+  void PeelPipelines() {
+    for (auto first = peerless_.begin(); first != peerless_.end();) {
+      auto last = first;
+      while (last != peerless_.end() && last->first.first == first->first.first) ++last;
+      const int32_t group = first->first.first;
+      const auto& order = table_.written_order[static_cast<size_t>(group)];
+      std::vector<Traffic*> stages(order.size(), nullptr);
+      for (auto it = first; it != last; ++it) {
+        const RankId rank = ranks_[static_cast<size_t>(it->first.second)].rank;
+        stages[static_cast<size_t>(std::find(order.begin(), order.end(), rank) - order.begin())] = &it->second;
+      }
+      for (size_t s = 0; s + 1 < order.size() && Peel(order, stages, s, s + 1, group); ++s) {
+      }
+      for (size_t s = order.size() - 1; s > 0 && Peel(order, stages, s, s - 1, group); --s) {
+      }
+      for (const Traffic* t : stages) out_.unmatched += t == nullptr ? 0 : static_cast<int64_t>(t->size());
+      first = last;
+    }
+  }
+
+  bool Peel(const std::vector<RankId>& order, const std::vector<Traffic*>& stages, size_t end, size_t next, int32_t group) {
+    if (stages[end] == nullptr || stages[next] == nullptr) return false;
+    if (stages[end]->size() == 0) return stages[next]->size() > 0;
+    const int32_t a = index_of_rank_.at(order[end]), b = index_of_rank_.at(order[next]);
+    const PairKey key{std::min(order[end], order[next]), std::max(order[end], order[next]), DescOf(group), true};
+    Extract(a, &stages[end]->sends, b, &stages[next]->receives, key);
+    Extract(a, &stages[end]->receives, b, &stages[next]->sends, key);
+    Extract(a, &stages[end]->both, b, &stages[next]->both, key);
+    return true;
+  }
+
+  // Pairs rows of `few` with some of `many` and takes both out of the lists.
+  void Extract(int32_t a, std::vector<int32_t>* few, int32_t b, std::vector<int32_t>* many, const PairKey& key) {
+    if (few->empty() || many->empty()) return;
+    const CommSequence x = Sequence(a, *few), y = Sequence(b, *many);
+    const Nanos offset = Offset(a, b, x[0].start).value_or(0);
+    for (const auto& [i, j] : PairWithSome(x, y, offset)) {
+      Keep(a, (*few)[static_cast<size_t>(i)], b, (*many)[static_cast<size_t>(j)], key);
+      (*few)[static_cast<size_t>(i)] = (*many)[static_cast<size_t>(j)] = -1;
+    }
+    std::erase(*few, -1);
+    std::erase(*many, -1);
+  }
+
+  // No group at all: ranks whose sends and receives fit each other's, if they are few.
+  void PairLonely() {
+    std::vector<int32_t> ranks;
+    for (const auto& [r, traffic] : lonely_) ranks.push_back(r);
+    constexpr size_t kMost = 128;
+    while (ranks.size() >= 2 && ranks.size() <= kMost) {
+      double best = 0.6;
+      size_t best_i = 0, best_j = 0;
+      for (size_t i = 0; i < ranks.size(); ++i) {
+        for (size_t j = i + 1; j < ranks.size(); ++j) {
+          const double fit = LonelyFit(ranks[i], ranks[j]);
+          if (fit <= best) continue;
+          best = fit;
+          best_i = i;
+          best_j = j;
+        }
+      }
+      if (best_j == 0) break;
+      PairLonelyRanks(ranks[best_i], ranks[best_j]);
+      ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_j));
+      ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_i));
+    }
+    for (const int32_t r : ranks) out_.unmatched += static_cast<int64_t>(lonely_[r].size());
+  }
+
+  double LonelyFit(int32_t a, int32_t b) {
+    const auto [at, added] = lonely_fit_.try_emplace({a, b}, 0);
+    if (!added) return at->second;
+    double sum = 0, flows = 0;
+    const std::array<std::pair<std::vector<int32_t>*, std::vector<int32_t>*>, 2> sides{
+        {{&lonely_[a].sends, &lonely_[b].receives}, {&lonely_[a].receives, &lonely_[b].sends}}};
+    for (const auto& [x, y] : sides) {
+      if (x->empty() && y->empty()) continue;
+      ++flows;
+      if (x->empty() || y->empty()) continue;
+      const CommSequence of_a = Sequence(a, *x), of_b = Sequence(b, *y);
+      sum += JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start)).score;
+    }
+    return at->second = flows > 0 ? sum / flows : 0;
+  }
+
+  void PairLonelyRanks(int32_t a, int32_t b) {
+    const RankId x = ranks_[static_cast<size_t>(a)].rank, y = ranks_[static_cast<size_t>(b)].rank;
+    const PairKey key{std::min(x, y), std::max(x, y), {}, true};
+    PairRows(a, lonely_[a].sends, b, lonely_[b].receives, key);
+    PairRows(b, lonely_[b].sends, a, lonely_[a].receives, key);
+    PairRows(a, lonely_[a].both, b, lonely_[b].both, key);
+  }
+
+  void Publish() {
+    int64_t inferred = 0;
+    for (auto& [key, pairs] : pairs_) {
+      JobGroup group{.ranks = {key.low, key.high}, .desc = std::string(key.desc), .inferred = key.inferred, .is_p2p = true};
+      inferred += key.inferred ? 1 : 0;
+      std::vector<std::pair<Nanos, size_t>> order;
+      for (size_t i = 0; i < pairs.size(); ++i) {
+        const Pair& p = pairs[i];
+        order.emplace_back(std::max(clocks_.Aligned(p.rank_a, RowOf(p.rank_a, p.row_a).start),
+                                    clocks_.Aligned(p.rank_b, RowOf(p.rank_b, p.row_b).start)), i);
+      }
+      std::sort(order.begin(), order.end());
+      for (size_t k = 0; k < order.size(); ++k) {
+        const Pair& p = pairs[order[k].second];
+        const CommInstance& a = RowOf(p.rank_a, p.row_a);
+        const CommInstance& b = RowOf(p.rank_b, p.row_b);
+        Collective c{.group = static_cast<int32_t>(out_.groups.size()), .ordinal = static_cast<int64_t>(k),
+                     .op = CommOp::kSendRecv, .bytes = std::max(a.bytes, b.bytes)};
+        c.step = std::max(CommSequence::StepNumberOf(ranks_[static_cast<size_t>(p.rank_a)], a),
+                          CommSequence::StepNumberOf(ranks_[static_cast<size_t>(p.rank_b)], b));
+        c.members = {{p.rank_a, p.row_a}, {p.rank_b, p.row_b}};
+        out_.collectives.push_back(std::move(c));
+      }
+      out_.groups.push_back(std::move(group));
+    }
+    if (inferred > 0) {
+      out_.notes.push_back("no event names the peer of its sends and receives: " + std::to_string(inferred) +
+                           " pairs of neighbours were found by counts and times");
+    }
+  }
+
+  [[nodiscard]] const CommInstance& RowOf(int32_t r, int32_t row) const { return Row(static_cast<size_t>(r), row); }
+
+  const std::vector<RankComms>& ranks_;
+  const GroupTable& table_;
+  const ClockAlignment& clocks_;
+  PointToPointMatch out_;
+  std::unordered_map<RankId, int32_t> index_of_rank_;
+  std::map<std::tuple<RankId, RankId, int32_t>, Traffic> flows_;      // own, peer, group
+  std::map<std::pair<int32_t, int32_t>, Traffic> peerless_;           // group, rank index
+  std::map<int32_t, Traffic> lonely_;                                 // rank index
+  std::map<std::pair<int32_t, int32_t>, double> lonely_fit_;
+  std::map<PairKey, std::vector<Pair>> pairs_;
+};
+
+}  // namespace
+
+PointToPointMatch MatchPointToPoint(const std::vector<RankComms>& ranks, const GroupTable& table,
+                                    const ClockAlignment& clocks, const std::vector<std::vector<int32_t>>& rows) {
+  return PointToPointMatcher(ranks, table, clocks).Match(rows);
+}
+
+}  // namespace headway::trace
