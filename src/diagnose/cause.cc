@@ -55,7 +55,7 @@ Cause Paused(const CauseContext& context) {
 // Causes that the function's own name gives away.
 Cause ByName(const Explanation& why) {
   const std::string path = Lower(why.function + " " + why.leaf);
-  if (HasAny(path, {"gc.collect", "function collect>", "> collect", "gc.py", "garbage"}) || path.starts_with("collect")) {
+  if (HasAny(path, {"gc.collect", "function collect>", "gc.py"})) {
     return {"gc-pause", why.function, "Python's garbage collector runs (" + why.function + "): it " + Times(why),
             "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same step"};
   }
@@ -114,6 +114,11 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
             "check this device; if the kernel's input is larger here, balance the data"};
   }
   const bool one_function = why.node >= 0 && !why.leaf.empty();
+  const bool steady = context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
+  if (!context.has_device && !steady && !one_piece && !context.confirmed) {
+    return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
+            "keep other work off this host, or pin the ranks to cores of their own"};
+  }
   if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle)) return Paused(context);
   if (!one_function || (Proportional(why) && why.node_excess * 10 < context.excess * 8)) {
     if (Proportional(why)) {

@@ -66,18 +66,23 @@ ExcessTable ComputeExcess(const Job& job) {
         table.excess[order[i].second * S + s] = order[i].first - MedianWithout(sorted, i);
       }
     }
-    std::vector<Nanos> typical, residual;
+    std::vector<Nanos> typical, residual, wander;
     for (const int32_t r : members) {
-      std::vector<Nanos> row;
+      std::vector<Nanos> row, own;
       for (size_t s = 0; s < S; ++s) {
         if (const Nanos x = table.At(static_cast<size_t>(r), s); x != kNoValue) row.push_back(x);
+        if (const Nanos x = table.own[static_cast<size_t>(r) * S + s]; x != kNoValue) own.push_back(x);
       }
+      const Nanos usual = Median(own);
+      for (const Nanos x : own) wander.push_back(x - usual);
       const Nanos middle = Median(row);
       table.typical[static_cast<size_t>(r)] = middle;
       typical.push_back(middle);
       for (const Nanos x : row) residual.push_back(x - middle);
     }
-    table.step_noise.push_back(std::max(floor, Deviation(residual)));
+    // Against peers a disturbance of one shows on the others too; against its own history a longer step shows on all.
+    const Nanos noise = residual.empty() ? Deviation(wander) : std::min(Deviation(residual), Deviation(wander));
+    table.step_noise.push_back(std::max(floor, noise));
     table.rank_noise.push_back(std::max(floor, Deviation(typical)));
   }
   return table;

@@ -37,12 +37,28 @@ std::vector<FunctionView::Cell> FunctionView::Sum(size_t rank, std::span<const s
   return sums;
 }
 
+std::vector<Nanos> FunctionView::Series(Node node, size_t rank) {
+  std::vector<Nanos> series(job_.num_steps(), 0);
+  for (size_t s = 0; s < series.size(); ++s) {
+    const size_t step[] = {s};
+    const std::vector<Cell> sums = Sum(rank, step);
+    std::vector<bool> below(sums.size(), false);
+    for (size_t n = 0; n < sums.size(); ++n) {  // parents come before their children
+      const Node up = nodes_[n].parent;
+      below[n] = static_cast<Node>(n) == node || (up >= 0 && below[static_cast<size_t>(up)]);
+      if (below[n]) series[s] += sums[n].own;
+    }
+  }
+  return series;
+}
+
 std::string ShortFrame(const std::string& name) {
   for (const std::string_view prefix : {"<built-in function ", "<built-in method "}) {
     if (name.starts_with(prefix)) {
       const size_t from = prefix.size();
       const size_t to = name.find_first_of(" >", from);
-      return name.substr(from, to == std::string::npos ? to : to - from);
+      std::string function = name.substr(from, to == std::string::npos ? to : to - from);
+      return function == "collect" ? "gc.collect" : function;  // the only built-in whose bare name says nothing
     }
   }
   const size_t colon = name.find("): ");

@@ -28,6 +28,9 @@ class FunctionView {
   // on first use. O(rows of those steps).
   [[nodiscard]] std::vector<Cell> Sum(size_t rank, std::span<const size_t> steps);
 
+  // Time of the node and all below it on one rank, by axis step.
+  [[nodiscard]] std::vector<Nanos> Series(Node node, size_t rank);
+
   [[nodiscard]] size_t size() const { return nodes_.size(); }
   [[nodiscard]] Node parent(Node node) const { return nodes_[static_cast<size_t>(node)].parent; }
   [[nodiscard]] const std::string& name(Node node) const { return nodes_[static_cast<size_t>(node)].name; }

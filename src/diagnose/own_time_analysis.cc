@@ -159,14 +159,52 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
   return strength >= 6 ? report::Confidence::kSure : report::Confidence::kLikely;
 }
 
-Candidate MakeCandidate(const AnalysisInput& in, const Suspect& suspect, const std::set<size_t>& all_suspects) {
+// Once a function is known to hold the excess its own series says which steps are struck and by how much; the total also
+// holds whatever else happened in them. False (and no change) where the function holds less than half of it.
+bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers, Suspect* suspect) {
+  if (why.node < 0 || why.pair || why.node_excess * 10 < suspect->total * 6) return false;
+  std::vector<Nanos> mine = in.view->Series(why.node, suspect->rank);
+  std::vector<std::vector<Nanos>> others;
+  for (const size_t p : peers) others.push_back(in.view->Series(why.node, p));
+  Nanos worst = 0;
+  for (size_t s = 0; s < mine.size(); ++s) {
+    std::vector<Nanos> values;
+    for (const auto& series : others) values.push_back(series[s]);
+    mine[s] -= Median(std::move(values));
+    worst = std::max(worst, mine[s]);
+  }
+  std::vector<Nanos> high;  // the upper half of what is there: its median is the usual strength
+  for (const Nanos x : mine) {
+    if (x * 2 >= worst) high.push_back(x);
+  }
+  const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
+  const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
+  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0};
+  for (size_t s = 0; s < mine.size(); ++s) {
+    if (mine[s] < limit) continue;
+    // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
+    const Nanos all = in.excess.At(suspect->rank, s);
+    refined.cost[s] = nearly_all || all == kNoValue ? mine[s] : std::max(mine[s], all);
+    refined.total += refined.cost[s];
+    ++refined.struck;
+  }
+  if (refined.total * 2 < suspect->total) return false;
+  *suspect = std::move(refined);
+  return true;
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects) {
   const Job& job = in.job;
   std::vector<size_t> peers = PeersOf(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = PeersOf(job, suspect.rank, {});
-  const std::vector<size_t> steps = StruckSteps(suspect);
-  const Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
-
+  std::vector<size_t> steps = StruckSteps(suspect);
+  Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
   CauseContext context;
+  context.confirmed = RefineByFunction(in, why, peers, &suspect);
+  if (context.confirmed) {
+    steps = StruckSteps(suspect);
+    why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
+  }
   context.has_device = job.ranks[suspect.rank].has_device;
   context.when = ClassifyWhen(suspect.cost, job.steps);
   context.excess = suspect.total;
@@ -195,9 +233,18 @@ Candidate MakeCandidate(const AnalysisInput& in, const Suspect& suspect, const s
                                 std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
   }
   candidate.excess = suspect.cost;
+  candidate.at_most_info = cause.name == "shared-host";
   candidate.noise = in.excess.step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
   return candidate;
+}
+
+std::vector<RankId> ClassRanks(const Job& job, size_t rank) {
+  std::vector<RankId> ranks;
+  for (const int32_t r : job.classes[static_cast<size_t>(job.peer_class[rank])]) {
+    ranks.push_back(job.ranks[static_cast<size_t>(r)].meta.rank);
+  }
+  return ranks;
 }
 
 // One candidate for imbalance that moves: the scope is everyone it struck.
@@ -220,13 +267,16 @@ Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect
     }
   }
   report::Finding& finding = candidate.finding;
-  FillScope(in.job, members, &finding.scope);
+  report::Scope struck;
+  FillScope(in.job, members, &struck);
+  finding.scope.hosts = struck.hosts;
+  finding.scope.group = "ranks " + FormatRanks(ClassRanks(in.job, members[0]));
   finding.cause = "data-imbalance";
   finding.id = "data-imbalance-moving";
   finding.scope.function = function;
   finding.when = ClassifyWhen(candidate.excess, in.job.steps);
   finding.when.kind = report::WhenKind::kIntermittent;
-  finding.headline = "another rank in each step (" + Who(in.job, finding.scope.ranks, finding.scope.hosts) + ")";
+  finding.headline = "another rank in each step (" + Who(in.job, struck.ranks, struck.hosts) + ")";
   finding.sentence = "In most steps some rank takes longer" + (function.empty() ? "" : " (" + function + ")") +
                      ", but another one each time: what they get differs, no rank is slow.";
   finding.suggestion = "balance what each rank gets in a step (sort or pack sequences by length)";

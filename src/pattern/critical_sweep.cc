@@ -2,6 +2,7 @@
 #include "pattern/critical_sweep.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headway::pattern {
 
@@ -44,7 +45,7 @@ void CriticalSweep::AdvanceTo(Nanos at) {
   while (now_ < at) {
     if (step_ < 0 && next_step_ < steps_.size() && steps_[next_step_].start <= now_) {
       step_ = static_cast<int32_t>(next_step_++);
-      stretch_start_ = std::max(stretch_start_, now_);
+      stretch_start_ = now_;
     }
     Nanos to = at;
     if (step_ >= 0) {
@@ -56,6 +57,7 @@ void CriticalSweep::AdvanceTo(Nanos at) {
     now_ = to;
     if (step_ >= 0 && now_ >= steps_[static_cast<size_t>(step_)].end) {
       ResolveExposed(comms_.EarliestEnding());
+      CloseStretch(now_);
       tree_.EndStep(step_);
       step_ = -1;
     } else if (step_ < 0 && next_step_ < steps_.size() && now_ >= steps_[next_step_].start) {
@@ -74,17 +76,13 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
   const Choice choice = Choose();
   if (choice.work_class != WorkClass::kCommunication) {
     Charge(choice.work_class, choice.node, length);
-    if (step_ < 0) return;
-    Step& step = steps_[static_cast<size_t>(step_)];
-    if (comms_.EarliestEnding() != CommTracker::kNone) step.comm_overlapped += length;
-    const Nanos begin = std::max(stretch_start_, step.start);
-    if (to - begin > step.longest_stretch) {
-      step.longest_stretch = to - begin;
-      step.longest_stretch_start = begin;
-      step.longest_stretch_function = choice.node;  // a node until Finish
+    if (step_ >= 0 && comms_.EarliestEnding() != CommTracker::kNone) {
+      steps_[static_cast<size_t>(step_)].comm_overlapped += length;
     }
+    stretch_node_ = choice.node;
     return;
   }
+  CloseStretch(from);
   stretch_start_ = to;
   if (choice.waits) {
     comms_.AddExposed(choice.comm, from, to);
@@ -94,6 +92,48 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
   if (exposed_.Full()) ResolveExposed(CommTracker::kNone);
   const Choice own = ChooseHost();
   exposed_.Add({from, to, choice.node, own.node, own.work_class});
+}
+
+// A boundary of the rank's own work: the stretch since the last one is over.
+void CriticalSweep::CloseStretch(Nanos at) {
+  SettleHiddenWait(at);
+  if (step_ >= 0) {
+    Step& step = steps_[static_cast<size_t>(step_)];
+    const Nanos begin = std::max(stretch_start_, step.start);
+    if (at - begin > step.longest_stretch) {
+      step.longest_stretch = at - begin;
+      step.longest_stretch_start = begin;
+      step.longest_stretch_function = stretch_node_;  // a node until Finish
+    }
+  }
+  stretch_start_ = at;
+  after_issue_ = false;
+}
+
+// An operation ended while a function of the driving thread ran. A synchronous collective inside an operator leaves no
+// other mark than that the operator goes on at that very moment; SettleHiddenWait() sees whether it does.
+void CriticalSweep::NoteHiddenWait(int handle, Nanos operation_start) {
+  if (in_.has_device || step_ < 0) return;
+  const Choice choice = Choose();
+  if (choice.work_class == WorkClass::kCommunication || choice.work_class == WorkClass::kIdle) return;
+  const Nanos begin = std::max(stretch_start_, steps_[static_cast<size_t>(step_)].start);
+  const Nanos from = after_issue_ ? begin : std::max(begin, operation_start);
+  if (now_ - from < kMillisecond / 2) return;
+  hidden_ = {handle, from, now_, choice.node, choice.work_class, after_issue_};
+}
+
+void CriticalSweep::SettleHiddenWait(Nanos at) {
+  if (hidden_.handle == CommTracker::kNone) return;
+  const HiddenWait wait = std::exchange(hidden_, {});
+  const Nanos length = wait.to - wait.from;
+  // Right after the call that issued the operation: the thread may take its time to wake up. Elsewhere only a
+  // coincidence too close for chance counts.
+  const Nanos tail = wait.after_issue ? std::max(2 * kMillisecond, length / 5) : 200 * kMicrosecond + length / 50;
+  if (at - wait.to > tail || step_ < 0) return;
+  Charge(wait.work_class, wait.node, -length);
+  Charge(WorkClass::kCommunication, waiting_, length);
+  comms_.AddExposed(wait.handle, wait.from, wait.to);
+  stretch_start_ = wait.to;
 }
 
 void CriticalSweep::Charge(WorkClass work_class, FunctionTree::Node node, Nanos length) {
@@ -192,6 +232,7 @@ trace::CommDetail CriticalSweep::CommOf(const Event& event) const {
 }
 
 void CriticalSweep::StartDevice(const Event& event) {
+  CloseStretch(now_);
   const bool linked = event.correlation != 0 && in_.launched->Contains(event.correlation);
   const int kind = DeviceSumsSweep::Kind(event);
   if (in_.linked_only && !linked) return;
@@ -269,6 +310,11 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
   frame.input = outer != nullptr && outer->input;
   frame.path = outer != nullptr ? outer->path : FunctionTree::kRoot;
   frame.comm_detail = outer != nullptr ? outer->comm_detail : 0;
+  if (outer != nullptr && outer->nature == Frame::Nature::kWait) {
+    frame.nature = Frame::Nature::kWait;  // whatever a wait calls is part of it
+    frame.node = outer->node;
+    return frame;
+  }
   WorkClass work_class = WorkClass::kHost;
   switch (event.kind) {
     case EventKind::kCpuOp:
@@ -306,6 +352,7 @@ void CriticalSweep::StartHostFrame(const Event& event) {
     case EventKind::kOther: return;
     default: break;
   }
+  CloseStretch(now_);
   std::vector<Frame>& stack = stacks_[event.lane];
   Frame frame = MakeFrame(event, stack.empty() ? nullptr : &stack.back());
   Open open;
@@ -338,12 +385,12 @@ void CriticalSweep::StartHostFrame(const Event& event) {
   if (!stack.empty()) stack.back().self += event.start - stack.back().top_since;
   frame.id = Push(event, open);
   stack.push_back(frame);
-  stretch_start_ = now_;
 }
 
 // ---- Rows end -----------------------------------------------------------------------------------------------------
 
 void CriticalSweep::EndFrame(const Ending& ending) {
+  CloseStretch(now_);
   const Open& open = open_[ending.slot];
   std::vector<Frame>& stack = stacks_[open.lane];
   auto it = std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& f) { return f.id == ending.slot; });
@@ -356,7 +403,7 @@ void CriticalSweep::EndFrame(const Ending& ending) {
   stack.erase(std::next(it).base());
   if (was_top && !stack.empty()) stack.back().top_since = ending.at;
   if (was_wait) comms_.DropPending();
-  stretch_start_ = now_;
+  after_issue_ = open.kind == EventKind::kCommIssue;
 }
 
 void CriticalSweep::End(const Ending& ending) {
@@ -365,6 +412,7 @@ void CriticalSweep::End(const Ending& ending) {
   if (open.comm != CommTracker::kNone) {
     ResolveExposed(open.comm);
     comms_.End(open.comm);
+    if (in_.roles[open.lane] != LaneRole::kDriving) NoteHiddenWait(open.comm, open.start);
   }
   if (open.device_kind != 0) {
     sums_all_.End(ending.at, open.device_kind);
@@ -377,7 +425,7 @@ void CriticalSweep::End(const Ending& ending) {
     if (step_ >= 0) {
       tree_.AddCall(open.node, total, total - (Covered(open.kind) - open.covered), open.utilisation, open.resource);
     }
-    stretch_start_ = now_;
+    CloseStretch(now_);
   } else if (in_.roles[open.lane] == LaneRole::kDriving) {
     EndFrame(ending);
   } else if (open.kind == EventKind::kCommHost) {

@@ -94,6 +94,9 @@ class CriticalSweep {
   // Settles the buffered exposed time: an operation (`handle`) ended now, or the step did.
   void ResolveExposed(int handle);
   void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);
+  void CloseStretch(Nanos at);
+  void NoteHiddenWait(int handle, Nanos operation_start);
+  void SettleHiddenWait(Nanos at);
   [[nodiscard]] const Frame* DrivingFrame() const;
 
   void StartDevice(const trace::Event& event);
@@ -131,7 +134,18 @@ class CriticalSweep {
   ExposureBuffer exposed_;
   std::vector<ExposedPiece> blocked_pieces_, own_pieces_;  // scratch
   FunctionTree::Node nothing_ = FunctionTree::kRoot, waiting_ = FunctionTree::kRoot;
-  Nanos stretch_start_ = 0;
+  struct HiddenWait {  // a wait inside an operator, to be confirmed at the next boundary
+    int handle = CommTracker::kNone;
+    Nanos from = 0;
+    Nanos to = 0;
+    FunctionTree::Node node = FunctionTree::kRoot;
+    WorkClass work_class = WorkClass::kCompute;
+    bool after_issue = false;  // nothing ran since the call that issued a collective
+  };
+  HiddenWait hidden_;
+  bool after_issue_ = false;
+  Nanos stretch_start_ = 0;  // last boundary of the rank's own work
+  FunctionTree::Node stretch_node_ = FunctionTree::kRoot;
   Nanos device_last_ = 0;
 };
 

@@ -54,7 +54,7 @@ void FunctionTree::Touch(Node node) {
 }
 
 void FunctionTree::AddOwn(Node node, Nanos time) {
-  if (node == kRoot || time <= 0) return;
+  if (node == kRoot || time == 0) return;
   Touch(node);
   nodes_[static_cast<size_t>(node)].step_own += time;
 }

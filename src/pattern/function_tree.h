@@ -29,7 +29,7 @@ class FunctionTree {
 
   [[nodiscard]] WorkClass work_class(Node node) const { return nodes_[static_cast<size_t>(node)].work_class; }
 
-  // Adds exclusive critical time of the running step.
+  // Adds exclusive critical time of the running step; negative takes back what turned out to be a wait.
   void AddOwn(Node node, Nanos time);
   // One finished execution; `utilisation` < 0 = not recorded.
   void AddCall(Node node, Nanos total, Nanos uncovered, double utilisation, const char* resource);

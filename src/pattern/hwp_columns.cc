@@ -112,19 +112,31 @@ void ColumnWriter::PutPiece(std::span<const int64_t> values, int64_t scale) {
   const uint64_t base = Base(shape);
   std::string outliers;
   uint64_t outlier_count = 0;
+  std::array<uint64_t, kPieceLength> packed;
   for (size_t i = 0; i < scaled.size(); ++i) {
     const uint64_t offset = scaled[i] - base;
-    PutBits(offset & Mask(shape.width), shape.width);
+    packed[i] = offset & Mask(shape.width);
     if (offset >> shape.width == 0) continue;
     outliers.push_back(static_cast<char>(i));
     AppendVarint(&outliers, offset >> shape.width);
     ++outlier_count;
   }
+  PutValues(std::span(packed).first(scaled.size()), shape.width);
   out_.widths.push_back(static_cast<char>(shape.width | (outlier_count > 0 ? kHasOutliers : 0)));
   AppendVarint(&out_.heads, ZigZag(shape.base_units));
   if (outlier_count == 0) return;
   AppendVarint(&out_.heads, outlier_count);
   out_.heads += outliers;
+}
+
+void ColumnWriter::PutValues(std::span<const uint64_t> values, int width) {
+  const int low = width >= kSplitWidth ? width - kTopBits : width;
+  for (const uint64_t v : values) PutBits(v & Mask(low), low);
+  if (low == width) return;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    const uint64_t second = i + 1 < values.size() ? values[i + 1] >> low : 0;
+    out_.tops.push_back(static_cast<char>(values[i] >> low | second << kTopBits));
+  }
 }
 
 void ColumnWriter::PutBits(uint64_t value, int width) {
@@ -145,8 +157,9 @@ ColumnStreams ColumnWriter::Take() {
   return std::exchange(out_, {});
 }
 
-ColumnReader::ColumnReader(std::string_view widths, std::string_view heads, std::string_view bits)
-    : widths_(widths), heads_(heads), bits_(bits.data()) {
+ColumnReader::ColumnReader(std::string_view widths, std::string_view heads, std::string_view tops,
+                           std::string_view bits)
+    : widths_(widths), heads_(heads), tops_(tops), bits_(bits.data()) {
   failed_ = bits.size() < kBitPadding;
   if (!failed_) bit_end_ = (bits.size() - kBitPadding) * 8;
 }
@@ -191,18 +204,27 @@ bool ColumnReader::Piece(size_t count, int64_t* out) {
   const int width = head & 0x7F;
   if (width > kMaxWidth || widths_.failed()) return false;
   const uint64_t base = static_cast<uint64_t>(heads_.Signed()) << BaseShift(width);
-  if (width == 0) {
-    std::fill_n(out, count, static_cast<int64_t>(base));
-  } else {
-    if (bit_end_ - bit_ < count * static_cast<uint64_t>(width)) return false;
-    const uint64_t mask = Mask(width);
-    uint64_t bit = bit_;
-    for (size_t i = 0; i < count; ++i, bit += static_cast<uint64_t>(width)) {
-      out[i] = static_cast<int64_t>(base + ((Load64(bits_ + bit / 8) >> (bit % 8)) & mask));
-    }
-    bit_ = bit;
-  }
+  if (!Values(count, width, base, out)) return false;
   return (head & kHasOutliers) == 0 || Outliers(count, width, out);
+}
+
+bool ColumnReader::Values(size_t count, int width, uint64_t base, int64_t* out) {
+  const int low = width >= kSplitWidth ? width - kTopBits : width;
+  if (bit_end_ - bit_ < count * static_cast<uint64_t>(low)) return false;
+  const uint64_t mask = Mask(low);
+  uint64_t bit = bit_;
+  for (size_t i = 0; i < count; ++i, bit += static_cast<uint64_t>(low)) {
+    out[i] = static_cast<int64_t>(base + ((Load64(bits_ + bit / 8) >> (bit % 8)) & mask));
+  }
+  bit_ = bit;
+  if (low == width) return true;
+  const std::string_view tops = tops_.Bytes((count + 1) / 2);
+  if (tops_.failed()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t top = static_cast<uint8_t>(tops[i / 2]) >> (i % 2 * kTopBits) & Mask(kTopBits);
+    out[i] = static_cast<int64_t>(static_cast<uint64_t>(out[i]) + (top << low));
+  }
+  return true;
 }
 
 bool ColumnReader::Outliers(size_t count, int width, int64_t* out) {
@@ -215,6 +237,8 @@ bool ColumnReader::Outliers(size_t count, int width, int64_t* out) {
   return true;
 }
 
-bool ColumnReader::AtEnd() const { return widths_.remaining() == 0 && heads_.remaining() == 0 && bit_end_ - bit_ < 8; }
+bool ColumnReader::AtEnd() const {
+  return widths_.remaining() == 0 && heads_.remaining() == 0 && tops_.remaining() == 0 && bit_end_ - bit_ < 8;
+}
 
 }  // namespace headway::pattern::hwp

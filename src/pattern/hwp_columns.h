@@ -16,12 +16,17 @@ namespace headway::pattern::hwp {
 // A row longer than this is cut into pieces of this length (the last one shorter).
 inline constexpr size_t kPieceLength = 32;
 inline constexpr int kMaxWidth = 56;  // bits of a packed value; the rest of a larger one is an outlier's
+// The first four bits of values at least this wide go into a stream of their own, two in a byte: within the span of its
+// row a jittering number is near the middle, which zstd turns into half a bit less.
+inline constexpr int kSplitWidth = 5;
+inline constexpr int kTopBits = 4;
 inline constexpr size_t kBitPadding = 8;  // zero bytes behind the bits, so that any value is one 8-byte load
 
-// The three byte streams that all columns of a rank are written to, one after the other.
+// The byte streams that all columns of a rank are written to, one after the other.
 struct ColumnStreams {
   std::string widths;  // one byte a piece
   std::string heads;   // scales, smallest values, outliers
+  std::string tops;    // first bits of wide values
   std::string bits;    // packed values, least significant bit first
 };
 
@@ -39,6 +44,7 @@ class ColumnWriter {
  private:
   int64_t PutScale(std::span<const int64_t> values);
   void PutPiece(std::span<const int64_t> values, int64_t scale);
+  void PutValues(std::span<const uint64_t> values, int width);
   void PutBits(uint64_t value, int width);
 
   ColumnStreams out_;
@@ -50,7 +56,7 @@ class ColumnWriter {
 // and what has been written to `out` then means nothing.
 class ColumnReader {
  public:
-  ColumnReader(std::string_view widths, std::string_view heads, std::string_view bits);
+  ColumnReader(std::string_view widths, std::string_view heads, std::string_view tops, std::string_view bits);
 
   // out.size() is the sum of the row lengths.
   void Rows(std::span<const uint32_t> row_lengths, std::span<int64_t> out);
@@ -64,11 +70,13 @@ class ColumnReader {
 
  private:
   bool Piece(size_t count, int64_t* out);
+  bool Values(size_t count, int width, uint64_t base, int64_t* out);
   bool Outliers(size_t count, int width, int64_t* out);
   static void Multiply(std::span<int64_t> values, int64_t scale);
 
   ByteReader widths_;
   ByteReader heads_;
+  ByteReader tops_;
   const char* bits_;
   uint64_t bit_ = 0;
   uint64_t bit_end_ = 0;

@@ -11,7 +11,8 @@
 #include "pattern/hwp_bytes.h"
 
 // One list of fields serves both ways: each …Fields function is called with an Output and const objects, or with an
-// Input and objects to fill. The order of the calls is the format.
+// Input and objects to fill. The order of the calls is the format. Structs are taken apart whole, so that a field that is
+// added to one of them stops this file from compiling until the format has it.
 namespace headway::pattern::hwp {
 namespace {
 
@@ -135,99 +136,125 @@ void EnumField(Input& io, Enum& value) {
 
 template <typename Io, typename Group>
 void GroupFields(Io& io, Group& group) {
-  io.Text(group.name);
-  io.Text(group.desc);
-  io.Text(group.backend);
-  io.Numbers(group.ranks);
+  auto& [name, desc, backend, ranks] = group;
+  io.Text(name);
+  io.Text(desc);
+  io.Text(backend);
+  io.Numbers(ranks);
+}
+
+template <typename Io, typename Lane>
+void LaneFields(Io& io, Lane& lane) {
+  auto& [is_device, device, pid, tid, name] = lane;
+  io.Flag(is_device);
+  io.Int(device);
+  io.Int(pid);
+  io.Int(tid);
+  io.Text(name);
 }
 
 template <typename Io, typename Meta>
 void MetaFields(Io& io, Meta& meta) {
-  io.Int(meta.rank);
-  io.Text(meta.rank_source);
-  io.Int(meta.world_size);
-  io.Text(meta.host);
-  io.Text(meta.backend);
-  io.Text(meta.source);
-  io.Text(meta.trace_id);
-  io.List(meta.groups, [&io](auto& group) { GroupFields(io, group); });
-  io.List(meta.lanes, [&io](auto& lane) {
-    io.Flag(lane.is_device);
-    io.Int(lane.device);
-    io.Int(lane.pid);
-    io.Int(lane.tid);
-    io.Text(lane.name);
-  });
-  io.List(meta.devices, [&io](auto& device) { io.Text(device); });
-  io.List(meta.versions, [&io](auto& version) {
+  auto& [rank, rank_source, world_size, host, backend, source, trace_id, groups, lanes, devices, versions,
+         profiler_messages, with_stack, record_shapes, time_resolution, time_base, categories] = meta;
+  io.Int(rank);
+  io.Text(rank_source);
+  io.Int(world_size);
+  io.Text(host);
+  io.Text(backend);
+  io.Text(source);
+  io.Text(trace_id);
+  io.List(groups, [&io](auto& group) { GroupFields(io, group); });
+  io.List(lanes, [&io](auto& lane) { LaneFields(io, lane); });
+  io.List(devices, [&io](auto& device) { io.Text(device); });
+  io.List(versions, [&io](auto& version) {
     io.Text(version.first);
     io.Text(version.second);
   });
-  io.List(meta.profiler_messages, [&io](auto& message) { io.Text(message); });
-  io.Flag(meta.with_stack);
-  io.Flag(meta.record_shapes);
-  io.Int(meta.time_resolution);
+  io.List(profiler_messages, [&io](auto& message) { io.Text(message); });
+  io.Flag(with_stack);
+  io.Flag(record_shapes);
+  io.Int(time_resolution);
+  io.Int(time_base);
+  io.List(categories, [&io](auto& category) {
+    io.Text(category.first);
+    io.Int(category.second);
+  });
 }
 
+template <typename Io, typename Group>
+void LocalGroupFields(Io& io, Group& group) {
+  auto& [name, desc, ranks, size, lane, lane_tid, is_device, is_p2p] = group;
+  io.Text(name);
+  io.Text(desc);
+  io.Numbers(ranks);
+  io.Int(size);
+  io.Int(lane);
+  io.Int(lane_tid);
+  io.Flag(is_device);
+  io.Flag(is_p2p);
+}
+
+// All but the instances, which are columns.
 template <typename Io, typename Comms>
 void CommsFields(Io& io, Comms& comms) {
-  io.Int(comms.rank);
-  io.Text(comms.host);
-  io.Flag(comms.host_known);
-  io.List(comms.declared, [&io](auto& group) { GroupFields(io, group); });
-  io.List(comms.groups, [&io](auto& group) {
-    io.Text(group.name);
-    io.Text(group.desc);
-    io.Numbers(group.ranks);
-    io.Int(group.lane);
-    io.Int(group.lane_tid);
-    io.Flag(group.is_device);
-    io.Flag(group.is_p2p);
-  });
-  io.Numbers(comms.runloop_tids);
-  io.Numbers(comms.step_numbers);
-  io.Numbers(comms.step_starts);
+  auto& [rank, host, host_known, declared, groups, runloop_tids, step_numbers, step_starts, instances] = comms;
+  io.Int(rank);
+  io.Text(host);
+  io.Flag(host_known);
+  io.List(declared, [&io](auto& group) { GroupFields(io, group); });
+  io.List(groups, [&io](auto& group) { LocalGroupFields(io, group); });
+  io.Numbers(runloop_tids);
+  io.Numbers(step_numbers);
+  io.Numbers(step_starts);
 }
 
 template <typename Io, typename Sums>
 void SumsFields(Io& io, Sums& sums) {
-  io.Int(sums.first);
-  io.Int(sums.last);
-  for (auto& time : sums.by_kinds) io.Int(time);
-  io.Int(sums.rows);
+  auto& [first, last, by_kinds, rows] = sums;
+  io.Int(first);
+  io.Int(last);
+  for (auto& time : by_kinds) io.Int(time);
+  io.Int(rows);
 }
 
+// All but the columns, the table and the log.
 template <typename Io, typename Pattern>
 void PatternFields(Io& io, Pattern& pattern) {
-  MetaFields(io, pattern.meta);
-  CommsFields(io, pattern.comms);
-  io.Flag(pattern.steps_marked);
-  io.Flag(pattern.has_device);
-  io.Flag(pattern.linked_only);
-  io.Int(pattern.window_start);
-  io.Int(pattern.window_end);
-  io.Int(pattern.events);
-  SumsFields(io, pattern.device_all);
-  SumsFields(io, pattern.device_linked);
-  io.Int(pattern.unknown_name_time);
-  io.Int(pattern.overhead);
-  io.Int(pattern.thinned_instances);
+  auto& [meta, steps, steps_marked, has_device, function_table, functions, function_steps, comms, window_start,
+         window_end, events, device_all, device_linked, linked_only, unknown_name_time, overhead, thinned_instances,
+         log] = pattern;
+  MetaFields(io, meta);
+  CommsFields(io, comms);
+  io.Flag(steps_marked);
+  io.Flag(has_device);
+  io.Flag(linked_only);
+  io.Int(window_start);
+  io.Int(window_end);
+  io.Int(events);
+  SumsFields(io, device_all);
+  SumsFields(io, device_linked);
+  io.Int(unknown_name_time);
+  io.Int(overhead);
+  io.Int(thinned_instances);
 }
 
 template <typename Io, typename Problem>
 void ProblemFields(Io& io, Problem& problem) {
-  EnumField(io, problem.kind);
-  io.Int(problem.count);
-  io.Int(problem.first_offset);
-  io.Text(problem.example);
+  auto& [kind, count, first_offset, example] = problem;
+  EnumField(io, kind);
+  io.Int(count);
+  io.Int(first_offset);
+  io.Text(example);
 }
 
 template <typename Io, typename Counts>
 void CountsFields(Io& io, Counts& counts) {
-  io.Int(counts.functions);
-  io.Int(counts.steps);
-  io.Int(counts.function_steps);
-  io.Int(counts.instances);
+  auto& [functions, steps, function_steps, instances] = counts;
+  io.Int(functions);
+  io.Int(steps);
+  io.Int(function_steps);
+  io.Int(instances);
 }
 
 constexpr uint64_t kLogNode = 160;  // of the map that holds the problems
