@@ -34,9 +34,7 @@ def main():
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=root)
         return "" if done.returncode == 0 else f"{name} does not compile alone:\n{done.stderr[:2000]}"
 
-    complaints = check_all(cache, arguments.jobs, names, lambda name: flags, run)
-    print("\n".join(complaints))
-    return 1 if complaints else 0
+    return 1 if check_all(cache, arguments.jobs, names, lambda name: flags, run) else 0
 
 
 if __name__ == "__main__":

@@ -52,17 +52,20 @@ class ResultCache:
 
 
 def check_all(cache, jobs, names, flags_of, run):
-    """Runs run(name, flags) -> complaint or '' for each name that did not pass before. Returns the complaints."""
+    """Runs run(name, flags) -> complaint or '' for each name that did not pass before; prints each complaint at once.
+    Returns the number of complaints."""
     keys = {name: cache.key(name, flags_of(name)) for name in names}
     todo = [name for name in names if not cache.has(keys[name])]
 
     def one(name):
         complaint = run(name, flags_of(name))
-        if not complaint:
+        if complaint:
+            print(complaint, flush=True)
+        else:
             cache.add(keys[name])
-        return complaint
+        return bool(complaint)
 
     with ThreadPoolExecutor(jobs) as pool:
-        complaints = [text for text in pool.map(one, todo) if text]
-    print(f"{len(names)} files, {len(names) - len(todo)} unchanged since they passed, {len(complaints)} not right")
-    return complaints
+        wrong = sum(pool.map(one, todo))
+    print(f"{len(names)} files, {len(names) - len(todo)} unchanged since they passed, {wrong} not right")
+    return wrong

@@ -40,9 +40,7 @@ def main():
             return ""
         return done.stdout.replace(root + "/", "").strip() or done.stderr.replace(root + "/", "")
 
-    complaints = check_all(cache, arguments.jobs, names, lambda name: flags[os.path.join(root, name)], run)
-    print("\n".join(complaints))
-    return 1 if complaints else 0
+    return 1 if check_all(cache, arguments.jobs, names, lambda name: flags[os.path.join(root, name)], run) else 0
 
 
 if __name__ == "__main__":
