@@ -9,38 +9,27 @@ namespace {
 
 struct Range {
   double usual, least, most;
-  bool whole = false;   // only whole numbers
-  bool fixed = false;   // is or is not
+  bool whole = false;  // only whole numbers
+  bool fixed = false;  // is or is not
 };
 
 Range RangeOf(FaultKind kind) {
   switch (kind) {
     case FaultKind::kSlowCompute:
-    case FaultKind::kUniformSlowdown:
-      return {0.3, 0.001, 20};
-    case FaultKind::kSlowHost:
-      return {1.0, 0.005, 60};
+    case FaultKind::kUniformSlowdown: return {0.3, 0.001, 20};
+    case FaultKind::kSlowHost: return {1.0, 0.005, 60};
     case FaultKind::kSlowLink:
-    case FaultKind::kSlowFabric:
-      return {2, 0.01, 500};
+    case FaultKind::kSlowFabric: return {2, 0.01, 500};
     case FaultKind::kStageImbalance:
     case FaultKind::kRandomImbalance:
-    case FaultKind::kExpertImbalance:
-      return {0.4, 0.001, 20};
-    case FaultKind::kSlowCopy:
-      return {3, 0.01, 500};
-    case FaultKind::kUnpinnedCopy:
-      return {3, 0.5, 500};
-    case FaultKind::kHiddenSync:
-      return {4, 1, 64, true};
-    case FaultKind::kSmallCollectives:
-      return {16, 2, 256, true};
-    case FaultKind::kLaunchBound:
-      return {60, 1, 3000};
-    case FaultKind::kLostOverlap:
-      return {1, 1, 1, false, true};
-    default:
-      return {20, 0.02, 5000};  // ms
+    case FaultKind::kExpertImbalance: return {0.4, 0.001, 20};
+    case FaultKind::kSlowCopy: return {3, 0.01, 500};
+    case FaultKind::kUnpinnedCopy: return {3, 0.5, 500};
+    case FaultKind::kHiddenSync: return {4, 1, 64, true};
+    case FaultKind::kSmallCollectives: return {16, 2, 256, true};
+    case FaultKind::kLaunchBound: return {60, 1, 3000};
+    case FaultKind::kLostOverlap: return {1, 1, 1, false, true};
+    default: return {20, 0.02, 5000};  // ms
   }
 }
 
@@ -58,7 +47,8 @@ double SizeFor(const JobSpec& healthy, FaultSpec fault, double target_ms, const 
   spec.faults = {fault};
   const Job job(spec);
   int struck = 0;
-  for (int step = spec.warmup; step < spec.warmup + spec.steps; ++step) struck += job.faults.Struck(0, step).empty() ? 0 : 1;
+  for (int step = spec.warmup; step < spec.warmup + spec.steps; ++step)
+    struck += job.faults.Struck(0, step).empty() ? 0 : 1;
   const auto cost = [&](double size) {
     spec.faults[0].size = size;
     return StruckStepMs(spec, healthy_ms, struck);

@@ -13,30 +13,22 @@ constexpr double kCpuSpreadOfCalls = 0.05;  // most of the recorded spread of th
 constexpr double kGlooWakeMicros = 40;      // from the issue to the start on the work thread, as in cpu_mesh
 
 struct OpNames {
-  const char* c10d;       // the framework's operation
-  const char* nccl;       // annotation
-  const char* gloo;       // annotation on the work thread
+  const char* c10d;  // the framework's operation
+  const char* nccl;  // annotation
+  const char* gloo;  // annotation on the work thread
 };
 
 // gloo has no reduce-scatter: it is an all-reduce and a copy.
 OpNames NamesOf(Coll op) {
   switch (op) {
-    case Coll::kAllReduce:
-      return {"c10d::allreduce_", "nccl:all_reduce", "gloo:all_reduce"};
-    case Coll::kAllGather:
-      return {"c10d::_allgather_base_", "nccl:_all_gather_base", "gloo:all_gather"};
-    case Coll::kReduceScatter:
-      return {"c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base", "gloo:all_reduce"};
-    case Coll::kAllToAll:
-      return {"c10d::alltoall_base_", "nccl:all_to_all", "gloo:all_to_all"};
-    case Coll::kBroadcast:
-      return {"c10d::broadcast_", "nccl:broadcast", "gloo:broadcast"};
-    case Coll::kBarrier:
-      return {"c10d::barrier", "nccl:all_reduce_barrier", "gloo:barrier"};
-    case Coll::kSend:
-      return {"c10d::send", "nccl:send", "gloo:send"};
-    case Coll::kRecv:
-      return {"c10d::recv_", "nccl:recv", "gloo:recv"};
+    case Coll::kAllReduce: return {"c10d::allreduce_", "nccl:all_reduce", "gloo:all_reduce"};
+    case Coll::kAllGather: return {"c10d::_allgather_base_", "nccl:_all_gather_base", "gloo:all_gather"};
+    case Coll::kReduceScatter: return {"c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base", "gloo:all_reduce"};
+    case Coll::kAllToAll: return {"c10d::alltoall_base_", "nccl:all_to_all", "gloo:all_to_all"};
+    case Coll::kBroadcast: return {"c10d::broadcast_", "nccl:broadcast", "gloo:broadcast"};
+    case Coll::kBarrier: return {"c10d::barrier", "nccl:all_reduce_barrier", "gloo:barrier"};
+    case Coll::kSend: return {"c10d::send", "nccl:send", "gloo:send"};
+    case Coll::kRecv: return {"c10d::recv_", "nccl:recv", "gloo:recv"};
   }
   return {};
 }
@@ -50,14 +42,10 @@ std::string KernelName(Coll op, bool half, bool old) {
   };
   switch (op) {
     case Coll::kAllReduce:
-    case Coll::kBarrier:
-      return name("AllReduce", true);
-    case Coll::kAllGather:
-      return name("AllGather", false);
-    case Coll::kReduceScatter:
-      return name("ReduceScatter", true);
-    case Coll::kBroadcast:
-      return name("Broadcast", false);
+    case Coll::kBarrier: return name("AllReduce", true);
+    case Coll::kAllGather: return name("AllGather", false);
+    case Coll::kReduceScatter: return name("ReduceScatter", true);
+    case Coll::kBroadcast: return name("Broadcast", false);
     default:
       return old ? std::string("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t") + args
                  : std::string("ncclDevKernel_SendRecv") + args;
@@ -104,8 +92,8 @@ int32_t Emitter::PeerToPeer(bool send, bool forward, double megabytes) {
   const int64_t bytes = std::llround(megabytes * 1e6);
   const int64_t elements = bytes / (half ? 2 : 4);
   const CollectiveDetail detail{op, job_.mesh.GroupOf(rank_, Dim::kPp), elements, elements, peer, half};
-  const auto stream = static_cast<uint8_t>(forward ? (send ? kSendForward : kRecvForward)
-                                                   : (send ? kSendBackward : kRecvBackward));
+  const auto stream =
+      static_cast<uint8_t>(forward ? (send ? kSendForward : kRecvForward) : (send ? kSendBackward : kRecvBackward));
   const uint64_t key = Key(job_.spec.noise_seed(), 0x929, channel, step_);
   return job_.gloo() ? IssueGloo(op, channel, detail, bytes, stream, key)
                      : IssueNccl(op, channel, detail, bytes, stream, key);
@@ -160,8 +148,9 @@ int32_t Emitter::IssueGloo(Coll op, int channel, const CollectiveDetail& detail,
   const char* name = NamesOf(op).c10d;
   const bool peer = op == Coll::kSend || op == Coll::kRecv;
   const std::string_view recorded = peer ? "c10d::send" : "c10d::allreduce_";
-  const double us = Durations::Measured().Of("cpu", recorded).median_us *
-                    Durations::Measured().Of("cpu", recorded).Ratio(Uniform(Draw()), job_.spec.noise * kCpuSpreadOfCalls);
+  const double us =
+      Durations::Measured().Of("cpu", recorded).median_us *
+      Durations::Measured().Of("cpu", recorded).Ratio(Uniform(Draw()), job_.spec.noise * kCpuSpreadOfCalls);
   Open(name, kCpuOp, us * 0.7, job_.Detail(detail));
   Instr& instr = Push(OpCode::kIssue);
   instr.stream = stream;

@@ -26,10 +26,6 @@ double Number(std::string_view text) {
   return value;
 }
 
-std::string Path(std::string_view section, std::string_view kind) {
-  return std::string(section) + "/" + std::string(kind);
-}
-
 }  // namespace
 
 double Spread::Ratio(double u, double scale) const {
@@ -65,7 +61,7 @@ Durations::Durations(std::string_view table) {
       const std::vector<std::string_view> ratios = Split(cells[4], ',');
       HEADWAY_CHECK(ratios.size() == kQuantiles);
       std::transform(ratios.begin(), ratios.end(), spread.ratios.begin(), Number);
-      spreads_[Path(cells[0], cells[1])] = spread;
+      spreads_[std::string(cells[0])][std::string(cells[1])] = spread;
     }
   }
 }
@@ -76,8 +72,10 @@ const Durations& Durations::Measured() {
 }
 
 const Spread& Durations::Of(std::string_view section, std::string_view kind) const {
-  const auto found = spreads_.find(Path(section, kind));
-  HEADWAY_CHECK(found != spreads_.end());
+  const auto kinds = spreads_.find(section);
+  HEADWAY_CHECK(kinds != spreads_.end());
+  const auto found = kinds->second.find(kind);
+  HEADWAY_CHECK(found != kinds->second.end());
   return found->second;
 }
 

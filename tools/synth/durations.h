@@ -44,7 +44,7 @@ class Durations {
   double BusGbs(std::string_view link) const;
 
  private:
-  std::map<std::string, Spread, std::less<>> spreads_;
+  std::map<std::string, std::map<std::string, Spread, std::less<>>, std::less<>> spreads_;  // by section and kind
   std::map<std::string, std::vector<KernelShape>, std::less<>> shapes_;
   std::map<std::string, std::array<double, 2>, std::less<>> links_;
 };

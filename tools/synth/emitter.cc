@@ -12,14 +12,25 @@ namespace {
 
 // The spread seen on the two-core machine of the CPU traces is that of a crowded machine; a quarter of it is left.
 constexpr double kCpuSpread = 0.25;
-constexpr double kPinnedGbs = 24;  // PCIe 4.0 x16, as nccl-tests and bandwidthTest show; the traces hold no large copies
+constexpr double kBetweenUs = 4;  // the interpreter, between two operations
+constexpr double kPinnedGbs =
+    24;  // PCIe 4.0 x16, as nccl-tests and bandwidthTest show; the traces hold no large copies
 
 // Which recorded host operation gives the cost of one that is not in the table.
 std::string_view Recorded(std::string_view name) {
-  constexpr std::string_view kKnown[] = {"aten::linear", "aten::addmm", "aten::layer_norm", "aten::add", "aten::gelu",
-                                         "aten::mm", "aten::scaled_dot_product_attention", "aten::embedding",
-                                         "AddmmBackward0", "autograd::engine::evaluate_function: AddmmBackward0",
-                                         "torch::autograd::AccumulateGrad", "aten::copy_", "aten::to"};
+  constexpr std::string_view kKnown[] = {"aten::linear",
+                                         "aten::addmm",
+                                         "aten::layer_norm",
+                                         "aten::add",
+                                         "aten::gelu",
+                                         "aten::mm",
+                                         "aten::scaled_dot_product_attention",
+                                         "aten::embedding",
+                                         "AddmmBackward0",
+                                         "autograd::engine::evaluate_function: AddmmBackward0",
+                                         "torch::autograd::AccumulateGrad",
+                                         "aten::copy_",
+                                         "aten::to"};
   return std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown) ? name : "aten::add";
 }
 
@@ -33,12 +44,11 @@ std::string_view RecordedCpu(std::string_view kernel_kind) {
 }  // namespace
 
 Emitter::Emitter(Job& job, int rank, int step, Program& program)
-    : job_(job), rank_(rank), step_(step), program_(program),
-      gloo_turn_(job.mesh.groups().size(), 0) {
+    : job_(job), rank_(rank), step_(step), program_(program), gloo_turn_(job.mesh.groups().size(), 0) {
   const JobSpec& spec = job.spec;
   const double common = LogNormal(Key(spec.noise_seed(), 0xc0, step), spec.common_noise);
-  device_scale_ = common * job.DeviceSpeed(rank) * LogNormal(Key(spec.noise_seed(), 0xd0, rank, step), spec.step_noise) *
-                  job.faults.Kernel(rank, step);
+  device_scale_ = common * job.DeviceSpeed(rank) *
+                  LogNormal(Key(spec.noise_seed(), 0xd0, rank, step), spec.step_noise) * job.faults.Kernel(rank, step);
   // On the CPU the computation is the host's own: a slow host slows it as well.
   host_scale_ = job.HostSpeed(rank) * LogNormal(Key(spec.noise_seed(), 0xe0, rank, step), 2 * spec.step_noise) *
                 job.faults.Host(rank, step);
@@ -99,11 +109,13 @@ void Emitter::Hole(Time ns) {
 }
 
 void Emitter::Compute(const Op& op, Category category, int32_t detail) {
+  Busy(kBetweenUs * (0.5 + Uniform(Draw())));
   const synth::Spread& cost = Durations::Measured().Of("host", Recorded(op.name));
   const double us = std::min(cost.median_us, 30.0) * cost.Ratio(Uniform(Draw()), job_.spec.noise) + per_operation_us_;
   Open(op.name, category, job_.gloo() ? us * 0.2 : us * 0.6, detail);
   if (job_.gloo()) {
-    const double ratio = Durations::Measured().Of("cpu", RecordedCpu(op.kernel_kind))
+    const double ratio = Durations::Measured()
+                             .Of("cpu", RecordedCpu(op.kernel_kind))
                              .Ratio(Uniform(Draw()), job_.spec.noise * kCpuSpread);
     Hole(std::llround(op.ms * 1e6 * device_scale_ * ratio));
   } else {
@@ -169,28 +181,41 @@ void Emitter::CopyToDevice(double megabytes) {
   Close();
 }
 
+Instr& Emitter::CopyNumber(Time call_time, const char* name) {
+  Instr& instr = Push(OpCode::kIssue);
+  instr.name = job_.names.Intern("cudaMemcpyAsync");
+  instr.category = kRuntime;
+  instr.stream = kCompute;
+  instr.duration = call_time;
+  instr.latency = call_time;
+  instr.work = static_cast<uint32_t>(program_.works.size());
+  Work& work = program_.works.emplace_back();
+  work.duration = 1'600;
+  work.name = job_.names.Intern(name);
+  work.kind = kMemcpyWork;
+  work.bytes = 4;
+  work.step = static_cast<uint16_t>(step_);
+  return instr;
+}
+
 void Emitter::Item(bool noisy) {
   const auto us = [&](double median) { return noisy ? median * LogNormal(Draw(), 0.1 * job_.spec.noise) : median; };
   Open("aten::item", kCpuOp, us(1.5));
   Open("aten::_local_scalar_dense", kCpuOp, us(4));
   if (!job_.gloo()) {
-    Instr& instr = Push(OpCode::kIssue);
-    instr.name = job_.names.Intern("cudaMemcpyAsync");
-    instr.category = kRuntime;
-    instr.stream = kCompute;
-    instr.duration = HostTime(us(9));
-    instr.latency = instr.duration;
-    instr.work = static_cast<uint32_t>(program_.works.size());
-    Work& work = program_.works.emplace_back();
-    work.duration = 1'600;
-    work.name = job_.names.Intern("Memcpy DtoH (Device -> Pageable)");
-    work.kind = kMemcpyWork;
-    work.bytes = 4;
-    work.step = static_cast<uint16_t>(step_);
+    CopyNumber(HostTime(us(9)), "Memcpy DtoH (Device -> Pageable)");
     HostWaitStream(kCompute, "cudaStreamSynchronize");
   }
   Close(us(1));
   Close(us(0.5));
+}
+
+void Emitter::ItemOfStepBefore() {
+  if (job_.gloo()) return;
+  Open("aten::copy_", kCpuOp, 6);
+  CopyNumber(CallTime("cudaMemcpyAsync"), "Memcpy DtoH (Device -> Pinned)").handle = kMaxHandles - 1 - step_ % 2;
+  Close(3);
+  if (step_ > 0) HostWait(kMaxHandles - 1 - (step_ + 1) % 2, "cudaEventSynchronize", kRuntime);
 }
 
 void Emitter::StreamWait(uint8_t stream, uint8_t other) {

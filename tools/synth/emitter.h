@@ -20,7 +20,7 @@ namespace headway::synth {
 // Categories of spans. The first three are all written as "cpu_op".
 enum Category : uint8_t {
   kCpuOp,
-  kForwardOp,   // detail = sequence number that its backward operation repeats
+  kForwardOp,  // detail = sequence number that its backward operation repeats
   kBackwardOp,
   kParamComms,  // record_param_comms
   kAnnotation,
@@ -34,7 +34,19 @@ enum WorkKind : uint16_t { kKernelWork, kMemcpyWork, kMemsetWork, kCollectiveWor
 // Host threads.
 enum HostThread : uint8_t { kMainThread, kAutogradThread };
 // Streams with NCCL; a gloo work thread is a stream too (two per group).
-enum StreamIndex : uint8_t { kCompute, kFirstCommStream, kSendForward = 16, kRecvForward, kSendBackward, kRecvBackward };
+enum StreamIndex : uint8_t {
+  kCompute,
+  kFirstCommStream,
+  kSendForward = 16,
+  kRecvForward,
+  kSendBackward,
+  kRecvBackward
+};
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
 
 class NamePool {
  public:
@@ -44,7 +56,7 @@ class NamePool {
 
  private:
   std::vector<std::string> names_;
-  std::unordered_map<std::string, uint32_t> ids_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> ids_;
 };
 
 // What a collective's events say about it.
@@ -52,7 +64,7 @@ struct CollectiveDetail {
   Coll op = Coll::kAllReduce;
   int group = 0;
   int64_t in_elements = 0, out_elements = 0;
-  int peer = -1;  // of a send or receive: the other global rank
+  int peer = -1;     // of a send or receive: the other global rank
   bool half = true;  // bf16 elements, else float
   bool operator==(const CollectiveDetail&) const = default;
 };
@@ -74,8 +86,8 @@ struct Job {
   std::vector<CollectiveDetail> details;
   std::vector<KernelShape> shapes;  // by Work::detail of a kernel
   std::vector<std::vector<int>> channels;
-  std::vector<int> channel_group;      // process group of each channel
-  std::vector<int> forward_channel;    // by sending rank; -1: none
+  std::vector<int> channel_group;    // process group of each channel
+  std::vector<int> forward_channel;  // by sending rank; -1: none
   std::vector<int> backward_channel;
 
   bool gloo() const { return spec.backend == Backend::kGloo; }
@@ -87,7 +99,7 @@ struct Job {
   double HostSpeed(int rank) const;
 
  private:
-  std::unordered_map<std::string, std::pair<int, int>> shape_ranges_;
+  std::unordered_map<std::string, std::pair<int, int>, TextHash, std::equal_to<>> shape_ranges_;
 };
 
 class Emitter {
@@ -127,6 +139,8 @@ class Emitter {
   void CopyToDevice(double megabytes);
   // The host reads a number from the device (.item()); gloo: nothing to wait for.
   void Item(bool noisy);
+  // The host reads the number that the step before left: it runs at most one step ahead of the device.
+  void ItemOfStepBefore();
   void RuntimeCall(std::string_view name);
   // `stream` waits for the last item of `other`, or for an item by handle.
   void StreamWait(uint8_t stream, uint8_t other);
@@ -147,6 +161,8 @@ class Emitter {
 
  private:
   Instr& Push(OpCode op);
+  // A copy of a number to the host, issued from the span now open.
+  Instr& CopyNumber(Time call_time, const char* name);
   uint64_t Draw() { return Mix64(place_ + draws_++); }
   static uint64_t Mix64(uint64_t x);
   Time HostTime(double us) const;

@@ -9,7 +9,9 @@
 namespace headway::synth {
 
 Engine::Engine(int ranks, std::vector<std::vector<int>> channels, Transfer transfer, int max_pending)
-    : ranks_(static_cast<size_t>(ranks)), transfer_(std::move(transfer)), max_pending_(static_cast<size_t>(max_pending)) {
+    : ranks_(static_cast<size_t>(ranks)),
+      transfer_(std::move(transfer)),
+      max_pending_(static_cast<size_t>(max_pending)) {
   for (auto& members : channels) channels_.push_back({std::move(members), {}});
   for (Rank& rank : ranks_) {
     rank.handles.assign(kMaxHandles, kNone);
@@ -27,8 +29,8 @@ std::vector<RankRecord> Engine::Run(const NextStep& next_step) {
   }
   std::vector<RankRecord> records;
   for (Rank& rank : ranks_) {
-    const bool drained = std::all_of(rank.streams.begin(), rank.streams.end(),
-                                     [](const Stream& s) { return s.done == s.items.size(); });
+    const bool drained =
+        std::all_of(rank.streams.begin(), rank.streams.end(), [](const Stream& s) { return s.done == s.items.size(); });
     HEADWAY_CHECK(rank.finished && drained && rank.open.empty());
     records.push_back(std::move(rank.record));
   }
@@ -62,9 +64,7 @@ bool Engine::Execute(int r, const Instr& instr) {
       if (rank.open.back() >= 0) rank.record.spans[static_cast<size_t>(rank.open.back())].end = rank.now;
       rank.open.pop_back();
       return true;
-    case OpCode::kBusy:
-      rank.now += instr.duration;
-      return true;
+    case OpCode::kBusy: rank.now += instr.duration; return true;
     case OpCode::kCall:
       Leaf(rank, instr, rank.now + instr.duration);
       rank.now += instr.duration;
@@ -73,11 +73,8 @@ bool Engine::Execute(int r, const Instr& instr) {
       if (!Issue(rank, instr)) return false;
       Advance(r);
       return true;
-    case OpCode::kDepend:
-      Depend(rank, instr);
-      return true;
-    case OpCode::kHostWait:
-      return HostWait(rank, instr);
+    case OpCode::kDepend: Depend(rank, instr); return true;
+    case OpCode::kHostWait: return HostWait(rank, instr);
     case OpCode::kMark:
       rank.record.marks.push_back({instr.handle, rank.now, rank.record.items.size(), rank.record.spans.size(),
                                    std::exchange(rank.host_work, 0), std::exchange(rank.device_work, 0)});
@@ -103,7 +100,8 @@ void Engine::OpenSpan(Rank& rank, const Instr& instr) {
     return;
   }
   rank.open.push_back(static_cast<int32_t>(rank.record.spans.size()));
-  rank.record.spans.push_back({rank.now, rank.now, instr.name, instr.category, instr.thread, instr.detail, kNone, parent});
+  rank.record.spans.push_back(
+      {rank.now, rank.now, instr.name, instr.category, instr.thread, instr.detail, kNone, parent});
 }
 
 int32_t Engine::Leaf(Rank& rank, const Instr& instr, Time end) {

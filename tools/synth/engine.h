@@ -36,14 +36,14 @@ inline constexpr int32_t kNone = -1;
 
 // What an item does once it is on its stream.
 struct Work {
-  Time duration = 0;      // of an item without a channel
+  Time duration = 0;  // of an item without a channel
   int32_t channel = kNone;
-  int64_t bytes = 0;      // of a collective: this rank's buffer
-  uint64_t key = 0;       // names the draw of its noise
+  int64_t bytes = 0;  // of a collective: this rank's buffer
+  uint64_t key = 0;   // names the draw of its noise
   uint32_t name = kNoName;
-  uint16_t kind = 0;      // for the writer: which arguments the event carries
+  uint16_t kind = 0;  // for the writer: which arguments the event carries
   uint16_t step = 0;
-  int32_t detail = 0;     // for the writer: a shape, a size
+  int32_t detail = 0;             // for the writer: a shape, a size
   bool shown_until_wait = false;  // its event ends when the host has waited for it (gloo:send)
 };
 
@@ -86,9 +86,9 @@ struct Item {
   Time ready = 0, start = kUnknown, end = kUnknown, shown_end = 0;
   Work work;
   uint8_t stream = 0;
-  int32_t span = kNone;      // the call that issued it
-  int32_t instance = kNone;  // of its channel, counted per channel
-  Time last_start = 0;       // of an item with a channel: when the last member started,
+  int32_t span = kNone;       // the call that issued it
+  int32_t instance = kNone;   // of its channel, counted per channel
+  Time last_start = 0;        // of an item with a channel: when the last member started,
   int32_t last_rank = kNone;  // and which rank that was (the lowest one if several)
   uint32_t dep_begin = 0, dep_count = 0;
   static constexpr Time kUnknown = INT64_MIN;
@@ -98,8 +98,8 @@ struct Item {
 struct StepMark {
   int step = 0;
   Time host_end = 0;
-  size_t items = 0;  // issued so far
-  size_t spans = 0;  // begun so far
+  size_t items = 0;      // issued so far
+  size_t spans = 0;      // begun so far
   Time host_work = 0;    // what the host spent on its own since the mark before: no waits
   Time device_work = 0;  // durations of the items without a channel issued since then
 };
@@ -118,7 +118,7 @@ struct Instance {
   int64_t bytes = 0;   // the largest of the members' buffers
   uint64_t key = 0;    // of its first member
   uint16_t step = 0;
-  int32_t detail = 0;  // of its first member
+  int32_t detail = 0;            // of its first member
   std::span<const Time> starts;  // per member, in the channel's order
 };
 

@@ -134,18 +134,20 @@ std::vector<int> FaultPlan::Struck(size_t index, int step) const {
   return ranks;
 }
 
-bool IsCommonCause(const FaultSpec& fault) {
-  switch (fault.kind) {
+bool BlamesNobody(FaultKind kind) {
+  switch (kind) {
     case FaultKind::kRandomImbalance:
     case FaultKind::kLateEntry:
     case FaultKind::kSlowFabric:
-    case FaultKind::kUniformSlowdown:
     case FaultKind::kLostOverlap:
-    case FaultKind::kSmallCollectives:
-      return true;
-    default:
-      return fault.rank < 0 && fault.host < 0 && fault.stage < 0;
+    case FaultKind::kSmallCollectives: return true;
+    default: return false;
   }
+}
+
+bool IsCommonCause(const FaultSpec& fault, const Mesh& mesh) {
+  const bool all_hosts = fault.host >= 0 && mesh.hosts() == 1;
+  return BlamesNobody(fault.kind) || all_hosts || (fault.rank < 0 && fault.host < 0 && fault.stage < 0);
 }
 
 }  // namespace headway::synth

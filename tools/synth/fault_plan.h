@@ -57,7 +57,9 @@ class FaultPlan {
   bool any_;
 };
 
-// Whether the kind has no one to blame: everybody is struck alike, or another rank in each step.
-bool IsCommonCause(const FaultSpec& fault);
+// Whether there is no rank to blame, as everything or another rank in each step is struck.
+bool BlamesNobody(FaultKind kind);
+// Whether comparing ranks cannot show the fault: nobody is to blame, or all ranks are struck alike.
+bool IsCommonCause(const FaultSpec& fault, const Mesh& mesh);
 
 }  // namespace headway::synth

@@ -7,9 +7,11 @@
 namespace headway::synth {
 
 uint32_t NamePool::Intern(std::string_view name) {
-  const auto [entry, added] = ids_.try_emplace(std::string(name), static_cast<uint32_t>(names_.size()));
-  if (added) names_.emplace_back(name);
-  return entry->second;
+  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+  const auto id = static_cast<uint32_t>(names_.size());
+  ids_.emplace(name, id);
+  names_.emplace_back(name);
+  return id;
 }
 
 Job::Job(JobSpec job_spec)
@@ -42,7 +44,7 @@ int32_t Job::Detail(const CollectiveDetail& detail) {
 }
 
 std::pair<int, int> Job::ShapesOf(std::string_view kind) {
-  const auto found = shape_ranges_.find(std::string(kind));
+  const auto found = shape_ranges_.find(kind);
   if (found != shape_ranges_.end()) return found->second;
   const std::vector<KernelShape>& recorded = Durations::Measured().Shapes(kind);
   const std::pair<int, int> range{static_cast<int>(shapes.size()), static_cast<int>(recorded.size())};

@@ -50,7 +50,7 @@ Result<void> WriteText(const std::string& path, const std::string& text) {
   return {};
 }
 
-Result<int64_t> WriteTraces(const Run& run, const std::string& dir, const Options& options) {
+Result<int64_t> WriteTraces(const JobRun& run, const std::string& dir, const Options& options) {
   std::atomic<int> next{0};
   std::atomic<int64_t> bytes{0};
   std::vector<Result<void>> results(static_cast<size_t>(options.threads));
@@ -75,7 +75,7 @@ Result<void> WriteJob(const JobSpec& spec, const std::string& dir, const Options
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error) return MakeError(ErrorCode::kIo, "cannot be made: " + error.message(), dir);
-  const Run run = Simulate(spec);
+  const JobRun run = Simulate(spec);
   const Truth truth = Measure(spec, run);
   if (Result<void> ok = WriteText(dir + "/truth.json", TruthJson(spec, run, truth)); !ok) return ok;
   if (options.truth_only) return {};
@@ -94,8 +94,8 @@ void ApplyEffect(JobSpec& spec, double effect) {
 // such draws are passed over.
 JobSpec DrawCalibrated(uint64_t seed, double effect) {
   JobSpec spec;
-  for (uint64_t attempt = 0; attempt < 30; ++attempt) {
-    spec = Calibrated(RandomJob(seed + attempt * 1'000'003, effect));
+  for (int attempt = 0; attempt < 30; ++attempt) {
+    spec = Calibrated(RandomJob(seed, effect, attempt));
     const Truth truth = Measure(spec, Simulate(spec));
     bool reached = true;
     for (const FaultTruth& t : truth.faults) {
@@ -183,13 +183,15 @@ Result<Options> ParseArguments(int argc, char** argv) {
       return option == name;
     };
     bool bench = false;
-    if (flag("--gzip", options.gzip) || flag("--truth-only", options.truth_only) || flag("--pair", options.pair)) continue;
+    if (flag("--gzip", options.gzip) || flag("--truth-only", options.truth_only) || flag("--pair", options.pair))
+      continue;
     if (flag("--bench-1gb", bench)) {
       ok = Merge(options, "dp=8,layers=24,layer_ms=2,stacks=1");
       options.size = 1e9;
       continue;
     }
-    if (i + 1 == argc) return MakeError(ErrorCode::kInvalidArgument, std::string(option) + ": unknown, or its value is missing");
+    if (i + 1 == argc)
+      return MakeError(ErrorCode::kInvalidArgument, std::string(option) + ": unknown, or its value is missing");
     const std::string value = argv[++i];
     double number = 0;
     if (option == "--out") {

@@ -11,26 +11,20 @@ namespace headway::synth {
 double BusFactor(Coll op, int members) {
   const double n = members;
   switch (op) {
-    case Coll::kAllReduce:
-      return 2 * (n - 1) / n;
+    case Coll::kAllReduce: return 2 * (n - 1) / n;
     case Coll::kAllGather:
     case Coll::kReduceScatter:
-    case Coll::kAllToAll:
-      return (n - 1) / n;
-    default:
-      return 1;
+    case Coll::kAllToAll: return (n - 1) / n;
+    default: return 1;
   }
 }
 
 int RingSteps(Coll op, int members) {
   switch (op) {
-    case Coll::kAllReduce:
-      return 2 * (members - 1);
+    case Coll::kAllReduce: return 2 * (members - 1);
     case Coll::kAllGather:
-    case Coll::kReduceScatter:
-      return members - 1;
-    default:
-      return 1;
+    case Coll::kReduceScatter: return members - 1;
+    default: return 1;
   }
 }
 

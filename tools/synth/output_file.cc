@@ -27,8 +27,12 @@ OutputFile::OutputFile(std::FILE* file, std::string path, bool gzip) : file_(fil
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : file_(std::exchange(other.file_, nullptr)), path_(std::move(other.path_)), buffer_(std::move(other.buffer_)),
-      bytes_(other.bytes_), failed_(other.failed_), deflater_(std::move(other.deflater_)) {}
+    : file_(std::exchange(other.file_, nullptr)),
+      path_(std::move(other.path_)),
+      buffer_(std::move(other.buffer_)),
+      bytes_(other.bytes_),
+      failed_(other.failed_),
+      deflater_(std::move(other.deflater_)) {}
 
 OutputFile::~OutputFile() {
   if (file_ != nullptr) std::fclose(file_);
@@ -36,7 +40,8 @@ OutputFile::~OutputFile() {
 
 Result<OutputFile> OutputFile::Create(const std::string& path, bool gzip) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return MakeError(ErrorCode::kIo, std::string("cannot be written: ") + std::strerror(errno), path);
+  if (file == nullptr)
+    return MakeError(ErrorCode::kIo, std::string("cannot be written: ") + std::strerror(errno), path);
   return OutputFile(file, path, gzip);
 }
 

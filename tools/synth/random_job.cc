@@ -14,12 +14,12 @@ namespace {
 
 // Kinds a random job may have; a uniform slowdown shows only against an earlier run.
 constexpr std::array kKinds = {
-    FaultKind::kSlowCompute,    FaultKind::kSlowHost,        FaultKind::kSlowFunction,   FaultKind::kSlowLoader,
-    FaultKind::kGcPause,        FaultKind::kProcessPause,    FaultKind::kSlowLink,       FaultKind::kSlowFabric,
+    FaultKind::kSlowCompute,    FaultKind::kSlowHost,        FaultKind::kSlowFunction,    FaultKind::kSlowLoader,
+    FaultKind::kGcPause,        FaultKind::kProcessPause,    FaultKind::kSlowLink,        FaultKind::kSlowFabric,
     FaultKind::kStageImbalance, FaultKind::kExpertImbalance, FaultKind::kRandomImbalance, FaultKind::kHiddenSync,
-    FaultKind::kLaunchBound,    FaultKind::kUnpinnedCopy,    FaultKind::kSlowCopy,       FaultKind::kCheckpointStall,
-    FaultKind::kCompileStall,   FaultKind::kLateEntry,       FaultKind::kLostOverlap,    FaultKind::kSmallCollectives,
-    FaultKind::kSlowCompute,    FaultKind::kSlowCompute,     FaultKind::kSlowLink,       FaultKind::kSlowLoader};
+    FaultKind::kLaunchBound,    FaultKind::kUnpinnedCopy,    FaultKind::kSlowCopy,        FaultKind::kCheckpointStall,
+    FaultKind::kCompileStall,   FaultKind::kLateEntry,       FaultKind::kLostOverlap,     FaultKind::kSmallCollectives,
+    FaultKind::kSlowCompute,    FaultKind::kSlowCompute,     FaultKind::kSlowLink,        FaultKind::kSlowLoader};
 
 void DrawShape(Chooser& draw, JobSpec& s) {
   do {
@@ -82,12 +82,8 @@ FaultSpec DrawFault(Chooser& draw, const JobSpec& s, double target_effect) {
   const int rank = draw.Below(s.world()), host = draw.Below(mesh.hosts());
   const double where = draw.Real(0, 1);
   switch (f.kind) {
-    case FaultKind::kSlowHost:
-      f.host = host;
-      break;
-    case FaultKind::kStageImbalance:
-      f.stage = draw.Below(s.pp);
-      break;
+    case FaultKind::kSlowHost: f.host = host; break;
+    case FaultKind::kStageImbalance: f.stage = draw.Below(s.pp); break;
     case FaultKind::kSlowLoader:
     case FaultKind::kSlowCopy:
     case FaultKind::kUnpinnedCopy:
@@ -95,18 +91,13 @@ FaultSpec DrawFault(Chooser& draw, const JobSpec& s, double target_effect) {
       if (where < 0.6) f.rank = rank;
       if (where >= 0.6 && where < 0.8) f.host = host;
       break;
-    case FaultKind::kSlowLink:
-      where < 0.5 ? f.rank = rank : f.host = host;
-      break;
+    case FaultKind::kSlowLink: where < 0.5 ? f.rank = rank : f.host = host; break;
     case FaultKind::kSlowCompute:
     case FaultKind::kSlowFunction:
     case FaultKind::kGcPause:
     case FaultKind::kProcessPause:
-    case FaultKind::kExpertImbalance:
-      f.rank = rank;
-      break;
-    default:
-      break;
+    case FaultKind::kExpertImbalance: f.rank = rank; break;
+    default: break;
   }
   const double pattern = draw.Real(0, 1);
   const int every = 2 + draw.Below(3), onset = s.warmup + s.steps / 4 + draw.Below(std::max(1, s.steps / 3));
@@ -122,20 +113,22 @@ FaultSpec DrawFault(Chooser& draw, const JobSpec& s, double target_effect) {
 
 }  // namespace
 
-JobSpec RandomJob(uint64_t seed, double target_effect) {
-  Chooser draw(Key(seed, 0x0b5));
+JobSpec RandomJob(uint64_t seed, double target_effect, int attempt) {
+  Chooser draw(Key(seed, 0x0b5, attempt));
   JobSpec spec;
   spec.seed = seed;
   DrawShape(draw, spec);
   DrawSizes(draw, spec);
   DrawForm(draw, spec);
-  const double luck = draw.Real(0, 1);
+  const double luck = Uniform(Key(seed, 0xfa7e));
   const size_t wanted = luck < 0.2 ? 0 : luck < 0.76 ? 1 : luck < 0.92 ? 2 : 3;
   while (spec.faults.size() < wanted) {
     JobSpec with = spec;
     with.faults.push_back(DrawFault(draw, spec, target_effect));
+    const FaultSpec& drawn = with.faults.back();
+    if (drawn.host >= 0 && spec.world() <= spec.ranks_per_host) continue;  // the only host: no host among others
     const bool again = std::any_of(spec.faults.begin(), spec.faults.end(), [&](const FaultSpec& f) {
-      return f.kind == with.faults.back().kind;  // two of a kind are one fault on two ranks: not asked for here
+      return f.kind == drawn.kind;  // two of a kind are one fault on two ranks: not asked for here
     });
     if (Result<JobSpec> valid = Validated(with); valid && !again) spec = *valid;
   }

@@ -15,7 +15,7 @@ namespace headway::synth {
 
 class RankWriter {
  public:
-  RankWriter(const Run& run, int rank, OutputFile& out);
+  RankWriter(const JobRun& run, int rank, OutputFile& out);
   void Write();
 
  private:
@@ -58,7 +58,7 @@ class RankWriter {
   int64_t Tid(HostThread thread) const { return thread == kAutogradThread ? pid_ + 9848 : pid_; }
   const Item* ItemNear(size_t span) const;  // the item issued in a record_param_comms span
 
-  const Run& run_;
+  const JobRun& run_;
   const Job& job_;
   const RankRecord& record_;
   int rank_;

@@ -11,8 +11,8 @@
 namespace headway::synth {
 namespace {
 
-constexpr double kLoopBytes = 4e6;      // what one round of NCCL's ring carries per rank
-constexpr double kGlooGbs = 1.0;        // TCP, as between the processes of cpu_mesh
+constexpr double kLoopBytes = 4e6;  // what one round of NCCL's ring carries per rank
+constexpr double kGlooGbs = 1.0;    // TCP, as between the processes of cpu_mesh
 constexpr double kGlooStartupUs = 250;
 constexpr double kNetworkStartupUs = 25;  // between hosts; the inside of a host is measured
 // A send and its receive use one path where a collective uses all (collectives/nccl_multinode.csv: sendrecv 24 GB/s
@@ -35,16 +35,15 @@ Transfer TransferOf(const Job& job) {
     const std::vector<int>& members = job.channels[static_cast<size_t>(instance.channel)];
     const CollectiveDetail& detail = job.details[static_cast<size_t>(instance.detail)];
     const size_t n = members.size();
-    const bool crosses = std::any_of(members.begin(), members.end(), [&](int rank) {
-      return job.mesh.Host(rank) != job.mesh.Host(members.front());
-    });
+    const bool crosses = std::any_of(members.begin(), members.end(),
+                                     [&](int rank) { return job.mesh.Host(rank) != job.mesh.Host(members.front()); });
     const Link link = LinkOf(job, crosses);
     const bool peer = detail.op == Coll::kSend || detail.op == Coll::kRecv;
     const uint64_t key = Key(instance.key, peer ? instance.number : 0);
     const double rate = link.bytes_per_ns * (peer && !job.gloo() ? kPeerShare : 1);
     const double noise = LogNormal(key, 0.02 * job.spec.noise) * job.faults.Fabric(instance.step);
-    const Time data = std::llround(static_cast<double>(instance.bytes) *
-                                   BusFactor(detail.op, static_cast<int>(n)) / rate * noise);
+    const Time data =
+        std::llround(static_cast<double>(instance.bytes) * BusFactor(detail.op, static_cast<int>(n)) / rate * noise);
     const Time startup = std::llround(static_cast<double>(link.startup) * noise);
     std::vector<double> factors(n, 1.0);
     for (size_t i = 0; i < n; ++i) {
@@ -57,7 +56,8 @@ Transfer TransferOf(const Job& job) {
     } else if (detail.op == Coll::kAllToAll) {
       AllToAllEnds(startup, data, factors, ends);
     } else {
-      const int loops = std::max(1, static_cast<int>(static_cast<double>(instance.bytes) / (kLoopBytes * static_cast<double>(n))));
+      const int loops =
+          std::max(1, static_cast<int>(static_cast<double>(instance.bytes) / (kLoopBytes * static_cast<double>(n))));
       RingEnds(startup, data, RingSteps(detail.op, static_cast<int>(n)), loops, factors, ends);
     }
     const Time last = *std::max_element(instance.starts.begin(), instance.starts.end());
@@ -69,8 +69,8 @@ Transfer TransferOf(const Job& job) {
   };
 }
 
-Run Simulate(const JobSpec& spec) {
-  Run run;
+JobRun Simulate(const JobSpec& spec) {
+  JobRun run;
   run.job = std::make_unique<Job>(spec);
   Job& job = *run.job;
   Engine engine(job.mesh.world(), job.channels, TransferOf(job));
@@ -85,7 +85,7 @@ Run Simulate(const JobSpec& spec) {
   return run;
 }
 
-Time Run::StepEnd(int step) const {
+Time JobRun::StepEnd(int step) const {
   Time end = 0;
   for (const RankRecord& rank : ranks) {
     const StepMark& mark = rank.marks[static_cast<size_t>(step)];
@@ -96,7 +96,7 @@ Time Run::StepEnd(int step) const {
   return end;
 }
 
-std::vector<double> Run::StepMs() const {
+std::vector<double> JobRun::StepMs() const {
   std::vector<double> ms;
   const int first = job->spec.warmup;
   HEADWAY_CHECK(first >= 1);

@@ -10,7 +10,7 @@
 
 namespace headway::synth {
 
-struct Run {
+struct JobRun {
   std::unique_ptr<Job> job;
   std::vector<RankRecord> ranks;
 
@@ -20,7 +20,7 @@ struct Run {
   std::vector<double> StepMs() const;
 };
 
-Run Simulate(const JobSpec& spec);
+JobRun Simulate(const JobSpec& spec);
 
 // Transfer times of the job's collectives.
 Transfer TransferOf(const Job& job);

@@ -13,10 +13,10 @@ namespace headway::synth {
 namespace {
 
 constexpr std::array<const char*, kFaultKinds> kFaultNames = {
-    "slow_compute",    "slow_host",       "slow_function",         "slow_dataloader", "gc_pause",
-    "process_pause",   "slow_link",       "slow_fabric",           "stage_imbalance", "data_imbalance",
-    "data_imbalance_random", "hidden_sync", "launch_bound",        "unpinned_copy",   "slow_copy",
-    "checkpoint_stall", "compile_stall",  "late_entry",            "uniform_slowdown", "lost_overlap",
+    "slow_compute",          "slow_host",     "slow_function", "slow_dataloader",  "gc_pause",
+    "process_pause",         "slow_link",     "slow_fabric",   "stage_imbalance",  "data_imbalance",
+    "data_imbalance_random", "hidden_sync",   "launch_bound",  "unpinned_copy",    "slow_copy",
+    "checkpoint_stall",      "compile_stall", "late_entry",    "uniform_slowdown", "lost_overlap",
     "small_collectives"};
 
 using Member = std::variant<int JobSpec::*, double JobSpec::*, bool JobSpec::*, uint64_t JobSpec::*, DpKind JobSpec::*,
@@ -47,7 +47,7 @@ const std::array kFields = std::to_array<Field>({
     {"dp_kind", &JobSpec::dp_kind, "ddp | fsdp | allreduce"},
     {"bucket_mb", &JobSpec::bucket_mb, "DDP bucket size, MB"},
     {"backend", &JobSpec::backend, "nccl | gloo"},
-    {"sync", &JobSpec::sync, "the loop reads the loss in every step"},
+    {"sync", &JobSpec::sync, "the loop reads the loss in every step; 0: that of the step before"},
     {"loss_all_reduce", &JobSpec::loss_all_reduce, "the loss is averaged over all ranks in every step"},
     {"loader_ms", &JobSpec::loader_ms, "the loader's time per step"},
     {"net_gbs", &JobSpec::net_gbs, "bus bandwidth between hosts; 0: as measured"},
@@ -73,7 +73,8 @@ const std::array kFields = std::to_array<Field>({
 
 constexpr std::array<std::pair<const char*, DpKind>, 3> kDpKinds = {
     {{"ddp", DpKind::kDdp}, {"fsdp", DpKind::kFsdp}, {"allreduce", DpKind::kAllReduce}}};
-constexpr std::array<std::pair<const char*, Backend>, 2> kBackends = {{{"nccl", Backend::kNccl}, {"gloo", Backend::kGloo}}};
+constexpr std::array<std::pair<const char*, Backend>, 2> kBackends = {
+    {{"nccl", Backend::kNccl}, {"gloo", Backend::kGloo}}};
 constexpr std::array<std::pair<const char*, ArgsEra>, 3> kEras = {
     {{"none", ArgsEra::kNoArgs}, {"noseq", ArgsEra::kNoSeq}, {"seq", ArgsEra::kSeq}}};
 const auto& WordsOf(DpKind) { return kDpKinds; }
@@ -144,8 +145,8 @@ Result<void> ForEachPart(std::string_view text, char separator, const Visit& vis
 
 Result<void> SetFaultOption(FaultSpec& fault, std::string_view key, std::string_view value) {
   const std::pair<const char*, int FaultSpec::*> ints[] = {
-      {"rank", &FaultSpec::rank},   {"host", &FaultSpec::host}, {"stage", &FaultSpec::stage},
-      {"onset", &FaultSpec::onset}, {"every", &FaultSpec::every}, {"only", &FaultSpec::only},
+      {"rank", &FaultSpec::rank},        {"host", &FaultSpec::host},   {"stage", &FaultSpec::stage},
+      {"onset", &FaultSpec::onset},      {"every", &FaultSpec::every}, {"only", &FaultSpec::only},
       {"sawtooth", &FaultSpec::sawtooth}};
   const std::pair<const char*, double FaultSpec::*> reals[] = {
       {"size", &FaultSpec::size}, {"ms", &FaultSpec::target_ms}, {"effect", &FaultSpec::target_effect}};
@@ -231,8 +232,8 @@ std::string SpecText(const JobSpec& spec) {
   }
   for (const FaultSpec& f : spec.faults) {
     text += std::string(text.empty() ? "" : ",") + "fault=" + FaultName(f.kind);
-    const std::pair<const char*, int> ints[] = {{"rank", f.rank}, {"host", f.host}, {"stage", f.stage}, {"onset", f.onset},
-                                                {"only", f.only}};
+    const std::pair<const char*, int> ints[] = {
+        {"rank", f.rank}, {"host", f.host}, {"stage", f.stage}, {"onset", f.onset}, {"only", f.only}};
     for (const auto& [name, value] : ints) {
       if (value >= 0) text += ":" + std::string(name) + "=" + Show(value);
     }

@@ -44,20 +44,20 @@ const char* FaultName(FaultKind kind);
 
 struct FaultSpec {
   FaultKind kind = FaultKind::kSlowCompute;
-  int rank = -1;   // exactly one of rank, host, stage is >= 0, or none: all ranks
+  int rank = -1;  // exactly one of rank, host, stage is >= 0, or none: all ranks
   int host = -1;
   int stage = -1;
   // How strong. What it counts depends on the kind: a factor minus 1 (slow compute, host, link, fabric, copy;
   // imbalances; uniform), ms per struck step (function, loader, pauses, stalls, late entry), us per operation
   // (launch-bound), synchronisations per micro-batch (hidden sync), buckets per layer (small collectives).
-  double size = -1;       // < 0: the kind's default
-  double target_ms = -1;  // >= 0: `size` is found so that a struck step lasts this much longer
+  double size = -1;           // < 0: the kind's default
+  double target_ms = -1;      // >= 0: `size` is found so that a struck step lasts this much longer
   double target_effect = -1;  // the same in multiples of the healthy job's step noise
-  int onset = -1;         // first step struck; < 0: from the first
-  int every = 1;          // strikes every `every`-th step
-  int only = -1;          // >= 0: strikes this step alone
-  int sawtooth = 0;       // > 0: grows from 0 to `size` over so many steps and falls back
-  std::string function;   // of a slow function: one of kScriptFunctions' short names
+  int onset = -1;             // first step struck; < 0: from the first
+  int every = 1;              // strikes every `every`-th step
+  int only = -1;              // >= 0: strikes this step alone
+  int sawtooth = 0;           // > 0: grows from 0 to `size` over so many steps and falls back
+  std::string function;       // of a slow function: one of kScriptFunctions' short names
 };
 
 // Functions that the training script calls once per step; with stacks they are events of their own.
@@ -92,18 +92,18 @@ struct JobSpec {
   DpKind dp_kind = DpKind::kDdp;
   double bucket_mb = 100;
   Backend backend = Backend::kNccl;
-  bool sync = true;           // the loop reads the loss in every step
+  bool sync = true;  // the loop reads the loss in every step
   bool loss_all_reduce = true;
   double loader_ms = 1.5;
   double net_gbs = 0, node_gbs = 0;  // 0: as measured
   // Noise (sigmas of log-normals unless said otherwise).
-  double noise = 1.0;         // scales the spread of single operations
-  double step_noise = 0.004;  // of a rank's step
+  double noise = 1.0;           // scales the spread of single operations
+  double step_noise = 0.004;    // of a rank's step
   double common_noise = 0.003;  // of a step on all ranks (the batch)
-  double rank_noise = 0.003;  // between devices
-  double host_noise = 0.015;  // between host processors
-  double hiccup_rate = 0.02;  // pauses of 0.1 to 1 ms per rank and step
-  double clock_ms = 50;       // hosts' clocks are off by up to so much
+  double rank_noise = 0.003;    // between devices
+  double host_noise = 0.015;    // between host processors
+  double hiccup_rate = 0.02;    // pauses of 0.1 to 1 ms per rank and step
+  double clock_ms = 50;         // hosts' clocks are off by up to so much
   double drift_ppm = 100;
   // Form of the traces.
   bool stacks = false, shapes = false, flows = true, autograd_thread = true, job_groups = false;

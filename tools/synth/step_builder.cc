@@ -27,7 +27,12 @@ std::vector<PipelineAction> OneForwardOneBackward(int stage, int stages, int mic
 }
 
 StepBuilder::StepBuilder(Job& job, int rank, int step, Program& program)
-    : job_(job), spec_(job.spec), emit_(job, rank, step, program), rank_(rank), step_(step), at_(job.mesh.At(rank)),
+    : job_(job),
+      spec_(job.spec),
+      emit_(job, rank, step, program),
+      rank_(rank),
+      step_(step),
+      at_(job.mesh.At(rank)),
       micro_batches_(job.spec.micro()) {
   gathers_.assign(static_cast<size_t>(Layers()), kNone);
 }
@@ -208,7 +213,8 @@ void StepBuilder::Backward(int micro_batch) {
   emit_.Place(micro_batch, 2, kPhaseHead);
   if (at_.pp == spec_.pp - 1) {
     Node("NllLossBackward0", {{"aten::nll_loss_backward", "reduce", spec_.layer_ms * 0.02, 2}});
-    Node("MmBackward0", {{"aten::mm", "gemm", spec_.layer_ms * 0.12, 0}, {"aten::mm", "gemm", spec_.layer_ms * 0.12, 1}});
+    Node("MmBackward0",
+         {{"aten::mm", "gemm", spec_.layer_ms * 0.12, 0}, {"aten::mm", "gemm", spec_.layer_ms * 0.12, 1}});
   }
   ExtraStageWork(micro_batch, false);
   if (spec_.dp_kind == DpKind::kFsdp) Gather(Layers() - 1, false, micro_batch);
@@ -241,7 +247,7 @@ void StepBuilder::Finish() {
     emit_.Close(4);
   }
   emit_.Place(0, 1, kPhaseEnd);
-  if (spec_.sync) emit_.Item(true);
+  spec_.sync ? emit_.Item(true) : emit_.ItemOfStepBefore();
   CallFunction(1);
   if (const Time stall = job_.faults.Checkpoint(rank_, step_); stall > 0) {
     emit_.OpenPython("train.py(188): save_checkpoint");

@@ -77,9 +77,9 @@ class StepBuilder {
   int rank_, step_;
   Coordinate at_;
   int micro_batches_;
-  std::vector<int32_t> gathers_;    // per layer: the handle of its parameters
-  std::vector<int32_t> gradients_;  // handles not waited for yet
-  double bucket_ = 0;               // MB waiting for their bucket
+  std::vector<int32_t> gathers_;                      // per layer: the handle of its parameters
+  std::vector<int32_t> gradients_;                    // handles not waited for yet
+  double bucket_ = 0;                                 // MB waiting for their bucket
   std::vector<std::pair<double, int>> late_buckets_;  // MB and place
 };
 

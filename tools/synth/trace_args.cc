@@ -8,15 +8,16 @@ namespace headway::synth {
 namespace {
 
 const char* CollectiveName(Coll op) {
-  constexpr const char* kNames[] = {"allreduce", "_allgather_base", "_reduce_scatter_base", "all_to_allv",
-                                    "broadcast", "barrier",         "send",                 "recv"};
+  constexpr const char* kNames[] = {
+      "allreduce", "_allgather_base", "_reduce_scatter_base", "all_to_allv", "broadcast", "barrier", "send", "recv"};
   return kNames[static_cast<size_t>(op)];
 }
 
 // Cut to 30 entries, as PyTorch does.
 std::string RankList(const std::vector<int>& ranks) {
   std::string text = "[";
-  for (size_t i = 0; i < std::min<size_t>(ranks.size(), 30); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  for (size_t i = 0; i < std::min<size_t>(ranks.size(), 30); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   return text + (ranks.size() > 30 ? ", ...]" : "]");
 }
 
@@ -32,8 +33,9 @@ void RankWriter::KernelArgs(const Item& item) {
     parent = record_.spans[static_cast<size_t>(parent)].parent;
   }
   text += "\"External id\": ";
-  AppendInt(text, old_ || parent < static_cast<int32_t>(first_span_) ? correlation
-                                                                      : external_[static_cast<size_t>(parent) - first_span_]);
+  AppendInt(text, old_ || parent < static_cast<int32_t>(first_span_)
+                      ? correlation
+                      : external_[static_cast<size_t>(parent) - first_span_]);
   text += ",      \"queued\": 0, \"device\": ";
   AppendInt(text, device_);
   text += ", \"context\": 1,      \"stream\": ";
@@ -41,9 +43,10 @@ void RankWriter::KernelArgs(const Item& item) {
   text += ", \"correlation\": ";
   AppendInt(text, correlation);
   if (item.work.kind == kCollectiveWork) {
-    text += ",      \"registers per thread\": 96,      \"shared memory\": 87568,      \"blocks per SM\": 0.074074,"
-            "      \"warps per SM\": 1.259259,      \"grid\": [8, 1, 1],      \"block\": [544, 1, 1],"
-            "      \"est. achieved occupancy %\": 0";
+    text +=
+        ",      \"registers per thread\": 96,      \"shared memory\": 87568,      \"blocks per SM\": 0.074074,"
+        "      \"warps per SM\": 1.259259,      \"grid\": [8, 1, 1],      \"block\": [544, 1, 1],"
+        "      \"est. achieved occupancy %\": 0";
     if (!old_) CommsArgs(text, job_.details[static_cast<size_t>(item.work.detail)], SequenceOf(item));
     return;
   }
@@ -71,7 +74,8 @@ void RankWriter::CopyArgs(const Item& item) {
   text += ",      \"bytes\": ";
   AppendInt(text, item.work.bytes);
   char rate[40];
-  std::snprintf(rate, sizeof rate, "%.12g", static_cast<double>(item.work.bytes) / static_cast<double>(item.work.duration));
+  std::snprintf(rate, sizeof rate, "%.12g",
+                static_cast<double>(item.work.bytes) / static_cast<double>(item.work.duration));
   text.append(", \"memory bandwidth (GB/s)\": ").append(rate);
 }
 
@@ -83,8 +87,9 @@ int32_t RankWriter::SequenceOf(const Item& item) const {
 
 void RankWriter::CommsArgs(std::string& text, const CollectiveDetail& detail, int32_t sequence) {
   if (detail.group < 0) {  // the host notes that the current stream waits
-    text += ", \"Collective name\": \"wait\", \"dtype\": \"Byte\", \"Out split size\": \"[]\", \"In msg nelems\": 0, "
-            "\"Group size\": 1, \"Process Group Ranks\": \"[]\", \"Out msg nelems\": 0, \"In split size\": \"[]\"";
+    text +=
+        ", \"Collective name\": \"wait\", \"dtype\": \"Byte\", \"Out split size\": \"[]\", \"In msg nelems\": 0, "
+        "\"Group size\": 1, \"Process Group Ranks\": \"[]\", \"Out msg nelems\": 0, \"In split size\": \"[]\"";
     return;
   }
   const Group& group = job_.mesh.groups()[static_cast<size_t>(detail.group)];
@@ -118,13 +123,16 @@ void RankWriter::ShapeArgs(std::string& text, const Span& span) {
     const std::vector<int>& ranks = job_.mesh.groups()[static_cast<size_t>(detail->group)].ranks;
     const auto peer = std::find(ranks.begin(), ranks.end(), detail->peer) - ranks.begin();
     text += ", \"Concrete Inputs\": [\"\", \"\", \"" + std::to_string(peer) +
-            "\", \"0\"], \"Input type\": [\"TensorList\", \"\", \"Scalar\", \"Scalar\"], \"Input Strides\": [[[1]], [], [], []], "
-            "\"Input Dims\": [[[" + std::to_string(detail->in_elements) + "]], [], [], []]";
+            "\", \"0\"], \"Input type\": [\"TensorList\", \"\", \"Scalar\", \"Scalar\"], \"Input Strides\": [[[1]], "
+            "[], [], []], "
+            "\"Input Dims\": [[[" +
+            std::to_string(detail->in_elements) + "]], [], [], []]";
     return;
   }
   const int64_t elements = detail != nullptr ? detail->in_elements : 4096;
-  text += ", \"Concrete Inputs\": [\"\", \"\"], \"Input type\": [\"float\", \"float\"], \"Input Strides\": [[1], [1]], "
-          "\"Input Dims\": [[";
+  text +=
+      ", \"Concrete Inputs\": [\"\", \"\"], \"Input type\": [\"float\", \"float\"], \"Input Strides\": [[1], [1]], "
+      "\"Input Dims\": [[";
   AppendInt(text, elements);
   text += "], [";
   AppendInt(text, elements);

@@ -27,7 +27,8 @@ constexpr const char* kDevice =
     "      \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048,\n"
     "      \"regsPerBlock\": 65536, \"warpSize\": 32,\n"
     "      \"sharedMemPerBlock\": 49152, \"numSms\": 108\n"
-    "    , \"regsPerMultiprocessor\": 65536, \"sharedMemPerBlockOptin\": 166912, \"sharedMemPerMultiprocessor\": 167936";
+    "    , \"regsPerMultiprocessor\": 65536, \"sharedMemPerBlockOptin\": 166912, \"sharedMemPerMultiprocessor\": "
+    "167936";
 
 }  // namespace
 
@@ -49,7 +50,8 @@ void RankWriter::Head() {
   DistributedInfo(text);
   if (job_.spec.job_groups) JobGroups(text);
   if (!old_) text += "  \"host_name\": \"" + HostName(job_, rank_) + "\",\n";
-  if (!job_.spec.whole_us) text += "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": " + std::to_string(base_) + ",\n";
+  if (!job_.spec.whole_us)
+    text += "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": " + std::to_string(base_) + ",\n";
   text += "  \"traceEvents\": [\n";
 }
 
@@ -74,11 +76,12 @@ void RankWriter::DistributedInfo(std::string& text) {
 
 void RankWriter::JobGroups(std::string& text) {
   const Coordinate at = job_.mesh.At(rank_);
-  text += "  \"job_groups\": {\"rank\": " + std::to_string(rank_) + ", \"world\": " + std::to_string(job_.mesh.world()) +
+  text += "  \"job_groups\": {\"rank\": " + std::to_string(rank_) +
+          ", \"world\": " + std::to_string(job_.mesh.world()) +
           ", \"mesh\": {\"dim_names\": [\"pp\", \"dp\", \"tp\"], \"shape\": [" + std::to_string(job_.spec.pp) + ", " +
-          std::to_string(job_.spec.dp) + ", " + std::to_string(job_.spec.tp) + "], \"coordinate\": {\"pp\": " +
-          std::to_string(at.pp) + ", \"dp\": " + std::to_string(at.dp) + ", \"tp\": " + std::to_string(at.tp) +
-          "}}, \"groups\": [";
+          std::to_string(job_.spec.dp) + ", " + std::to_string(job_.spec.tp) +
+          "], \"coordinate\": {\"pp\": " + std::to_string(at.pp) + ", \"dp\": " + std::to_string(at.dp) +
+          ", \"tp\": " + std::to_string(at.tp) + "}}, \"groups\": [";
   bool first = true;
   for (Dim dim : {Dim::kWorld, Dim::kPp, Dim::kDp, Dim::kTp, Dim::kEp}) {
     const int index = job_.mesh.GroupOf(rank_, dim);
@@ -144,7 +147,8 @@ void RankWriter::ThreadNames() {
   MetadataEvent("process_name", device, 0, "\"name\": \"python\"");
   MetadataEvent("process_labels", device, 0, "\"labels\": \"GPU " + device + "\"");
   MetadataEvent("process_sort_index", device, 0, "\"sort_index\": " + std::to_string(16777216 + device_));
-  for (uint8_t stream : streams) NameThread(device, StreamId(stream), "stream " + std::to_string(StreamId(stream)) + " ");
+  for (uint8_t stream : streams)
+    NameThread(device, StreamId(stream), "stream " + std::to_string(StreamId(stream)) + " ");
   thread(pid_, "pt_main_thread");
   if (job_.spec.autograd_thread) thread(Tid(kAutogradThread), "pt_autograd_0");
 }
@@ -158,16 +162,19 @@ void RankWriter::Tail() {
   AppendTime(begin);
   text += ", \"dur\": ";
   AppendDuration(begin, end);
-  text += ",\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch Profiler (0)\",\n"
-          "    \"args\": {\n      \"Op count\": 0\n    }\n  },\n";
+  text +=
+      ",\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch Profiler (0)\",\n"
+      "    \"args\": {\n      \"Op count\": 0\n    }\n  },\n";
   text += "  {\n    \"name\": \"process_sort_index\", \"ph\": \"M\", \"ts\": ";
   AppendTime(begin);
   text += ",\n    \"pid\": \"Spans\", \"tid\": 0,\n    \"args\": {\n      \"sort_index\": 536870912\n    }\n  },\n";
-  text += "  {\n    \"name\": \"Iteration Start: PyTorch Profiler\", \"ph\": \"i\", \"s\": \"g\",\n"
-          "    \"pid\": \"Traces\", \"tid\": \"Trace PyTorch Profiler\", \"ts\": ";
+  text +=
+      "  {\n    \"name\": \"Iteration Start: PyTorch Profiler\", \"ph\": \"i\", \"s\": \"g\",\n"
+      "    \"pid\": \"Traces\", \"tid\": \"Trace PyTorch Profiler\", \"ts\": ";
   AppendTime(begin);
-  text += "\n  },\n  {\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n"
-          "    \"pid\": \"\", \"tid\": \"\", \"ts\": ";
+  text +=
+      "\n  },\n  {\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n"
+      "    \"pid\": \"\", \"tid\": \"\", \"ts\": ";
   AppendTime(end + 400'000);
   text += "\n  }\n  ],\n  \"traceName\": \"rank" + std::to_string(rank_) + ".json\"\n}\n";
 }

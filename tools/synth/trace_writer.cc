@@ -15,14 +15,16 @@ namespace {
 constexpr Time kBase = 1'790'857'026'000'000'000;
 constexpr Time kStart = 5'104'000'000'000'000;
 
-constexpr const char* kCategoryNames[] = {"cpu_op",          "cpu_op",          "cpu_op",       "cpu_op",     "user_annotation",
-                                          "python_function", "python_function", "cuda_runtime", "cuda_driver"};
+constexpr const char* kCategoryNames[] = {"cpu_op",          "cpu_op",          "cpu_op",
+                                          "cpu_op",          "user_annotation", "python_function",
+                                          "python_function", "cuda_runtime",    "cuda_driver"};
 
 int CallbackId(std::string_view name) {
   constexpr std::pair<std::string_view, int> kIds[] = {
-      {"cudaLaunchKernel", 211}, {"cudaLaunchKernelExC", 430}, {"cudaMemcpyAsync", 41},     {"cudaEventRecord", 135},
-      {"cudaEventQuery", 138},   {"cudaStreamWaitEvent", 147}, {"cudaStreamSynchronize", 131},
-      {"cudaStreamIsCapturing", 317}, {"cudaMemsetAsync", 51}, {"cudaDeviceSynchronize", 165}};
+      {"cudaLaunchKernel", 211},      {"cudaLaunchKernelExC", 430},   {"cudaMemcpyAsync", 41},
+      {"cudaEventRecord", 135},       {"cudaEventQuery", 138},        {"cudaStreamWaitEvent", 147},
+      {"cudaStreamSynchronize", 131}, {"cudaStreamIsCapturing", 317}, {"cudaMemsetAsync", 51},
+      {"cudaDeviceSynchronize", 165}, {"cudaEventSynchronize", 137}};
   for (const auto& [known, id] : kIds) {
     if (name == known) return id;
   }
@@ -38,7 +40,7 @@ HostClock ClockOf(const Job& job, int rank) {
   return {kBase + kStart + static_cast<Time>(offset * 1e6), drift * 1e-6};
 }
 
-Result<int64_t> WriteRankTrace(const Run& run, int rank, const std::string& dir, bool gzip) {
+Result<int64_t> WriteRankTrace(const JobRun& run, int rank, const std::string& dir, bool gzip) {
   const std::string path = dir + "/rank" + std::to_string(rank) + (gzip ? ".json.gz" : ".json");
   Result<OutputFile> out = OutputFile::Create(path, gzip);
   if (!out) return std::unexpected(out.error());
@@ -48,10 +50,18 @@ Result<int64_t> WriteRankTrace(const Run& run, int rank, const std::string& dir,
   return bytes;
 }
 
-RankWriter::RankWriter(const Run& run, int rank, OutputFile& out)
-    : run_(run), job_(*run.job), record_(run.ranks[static_cast<size_t>(rank)]), rank_(rank), out_(out),
-      gloo_(job_.gloo()), old_(job_.spec.args == ArgsEra::kNoArgs), pid_(14'500 + 211 * rank),
-      device_(rank % job_.spec.ranks_per_host), clock_(ClockOf(job_, rank)), base_(job_.spec.whole_us ? 0 : kBase) {
+RankWriter::RankWriter(const JobRun& run, int rank, OutputFile& out)
+    : run_(run),
+      job_(*run.job),
+      record_(run.ranks[static_cast<size_t>(rank)]),
+      rank_(rank),
+      out_(out),
+      gloo_(job_.gloo()),
+      old_(job_.spec.args == ArgsEra::kNoArgs),
+      pid_(14'500 + 211 * rank),
+      device_(rank % job_.spec.ranks_per_host),
+      clock_(ClockOf(job_, rank)),
+      base_(job_.spec.whole_us ? 0 : kBase) {
   const StepMark& before = record_.marks[static_cast<size_t>(job_.spec.warmup) - 1];
   first_span_ = before.spans;
   first_item_ = before.items;
@@ -206,8 +216,8 @@ void RankWriter::HostSpan(size_t index) {
 
 void RankWriter::ForwardBackwardFlow(const Span& span) {
   if (span.category != kForwardOp && span.category != kBackwardOp) return;
-  Flow(span.category == kForwardOp ? 's' : 'f', span.detail, pid_, Tid(static_cast<HostThread>(span.thread)), span.begin,
-       "fwdbwd");
+  Flow(span.category == kForwardOp ? 's' : 'f', span.detail, pid_, Tid(static_cast<HostThread>(span.thread)),
+       span.begin, "fwdbwd");
 }
 
 const Item* RankWriter::ItemNear(size_t span) const {
@@ -228,7 +238,8 @@ void RankWriter::GlooWork() {
     AppendInt(text, ++external);
     text += ",\"Record function id\": 0";
     if (job_.spec.shapes) {
-      text += ", \"Concrete Inputs\": [\"\"], \"Input type\": [\"float\"], \"Input Strides\": [[1]], \"Input Dims\": [[";
+      text +=
+          ", \"Concrete Inputs\": [\"\"], \"Input type\": [\"float\"], \"Input Strides\": [[1]], \"Input Dims\": [[";
       AppendInt(text, job_.details[static_cast<size_t>(item.work.detail)].in_elements);
       text += "]]";
     }

@@ -19,6 +19,6 @@ struct HostClock {
 HostClock ClockOf(const Job& job, int rank);
 
 // Writes DIR/rank<R>.json[.gz]; returns its uncompressed size.
-[[nodiscard]] Result<int64_t> WriteRankTrace(const Run& run, int rank, const std::string& dir, bool gzip);
+[[nodiscard]] Result<int64_t> WriteRankTrace(const JobRun& run, int rank, const std::string& dir, bool gzip);
 
 }  // namespace headway::synth

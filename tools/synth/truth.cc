@@ -19,18 +19,14 @@ Excess ExcessOf(FaultKind kind, bool gloo) {
     case FaultKind::kRandomImbalance:
     case FaultKind::kUniformSlowdown:
     case FaultKind::kUnpinnedCopy:
-    case FaultKind::kSlowCopy:
-      return gloo ? Excess::kHost : Excess::kDevice;
+    case FaultKind::kSlowCopy: return gloo ? Excess::kHost : Excess::kDevice;
     case FaultKind::kSlowLink:
     case FaultKind::kSlowFabric:
-    case FaultKind::kSmallCollectives:
-      return Excess::kTransfer;
+    case FaultKind::kSmallCollectives: return Excess::kTransfer;
     case FaultKind::kHiddenSync:
     case FaultKind::kLostOverlap:
-    case FaultKind::kLateEntry:
-      return Excess::kStep;
-    default:
-      return Excess::kHost;
+    case FaultKind::kLateEntry: return Excess::kStep;
+    default: return Excess::kHost;
   }
 }
 
@@ -48,18 +44,14 @@ Time TransferTime(const RankRecord& rank, int step) {
   return total;
 }
 
-Time OwnTime(const Run& run, int rank, int step, Excess excess) {
+Time OwnTime(const JobRun& run, int rank, int step, Excess excess) {
   const RankRecord& record = run.ranks[static_cast<size_t>(rank)];
   const StepMark& mark = record.marks[static_cast<size_t>(step)];
   switch (excess) {
-    case Excess::kDevice:
-      return mark.device_work;
-    case Excess::kHost:
-      return mark.host_work;
-    case Excess::kTransfer:
-      return TransferTime(record, step);
-    case Excess::kStep:
-      return run.StepEnd(step) - run.StepEnd(step - 1);
+    case Excess::kDevice: return mark.device_work;
+    case Excess::kHost: return mark.host_work;
+    case Excess::kTransfer: return TransferTime(record, step);
+    case Excess::kStep: return run.StepEnd(step) - run.StepEnd(step - 1);
   }
   return 0;
 }
@@ -71,7 +63,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-std::string WaitName(const Run& run, const Item& item) {
+std::string WaitName(const JobRun& run, const Item& item) {
   const CollectiveDetail& detail = run.job->details[static_cast<size_t>(item.work.detail)];
   if (detail.op == Coll::kSend) return "pp send";
   if (detail.op == Coll::kRecv) return "pp recv";
@@ -89,7 +81,7 @@ struct Waits {
   std::map<std::string, double> in;
   std::map<std::pair<std::string, int>, double> behind;
 };
-Waits WaitsOf(const Run& run, int rank, const std::vector<int>& steps) {
+Waits WaitsOf(const JobRun& run, int rank, const std::vector<int>& steps) {
   Waits waits;
   for (int step : steps) {
     ForEachItem(run.ranks[static_cast<size_t>(rank)], step, [&](const Item& item) {
@@ -103,7 +95,8 @@ Waits WaitsOf(const Run& run, int rank, const std::vector<int>& steps) {
   return waits;
 }
 
-std::map<int, Victim> VictimsOf(const Run& faulty, const Run& without, const FaultTruth& truth, double threshold_ms) {
+std::map<int, Victim> VictimsOf(const JobRun& faulty, const JobRun& without, const FaultTruth& truth,
+                                double threshold_ms) {
   std::map<int, Victim> victims;
   if (truth.ranks.empty() || truth.steps.empty()) return victims;
   for (int rank = 0; rank < faulty.job->mesh.world(); ++rank) {
@@ -135,7 +128,8 @@ JobSpec Without(const JobSpec& spec, size_t fault) {
   return other;
 }
 
-FaultTruth MeasureFault(const JobSpec& spec, size_t index, const Run& faulty, const Run& without, double noise_ms) {
+FaultTruth MeasureFault(const JobSpec& spec, size_t index, const JobRun& faulty, const JobRun& without,
+                        double noise_ms) {
   const FaultSpec& fault = spec.faults[index];
   FaultTruth truth{fault, {}, {}, 0, 0, 0, 0, {}};
   const Excess excess = ExcessOf(fault.kind, faulty.job->gloo());
@@ -145,18 +139,19 @@ FaultTruth MeasureFault(const JobSpec& spec, size_t index, const Run& faulty, co
     if (struck.empty()) continue;
     truth.steps.push_back(step);
     for (int rank : struck) {
-      excesses.push_back(static_cast<double>(OwnTime(faulty, rank, step, excess) - OwnTime(without, rank, step, excess)) / 1e6);
+      excesses.push_back(
+          static_cast<double>(OwnTime(faulty, rank, step, excess) - OwnTime(without, rank, step, excess)) / 1e6);
     }
-    if (!IsCommonCause(fault)) truth.ranks = struck;
+    if (!BlamesNobody(fault.kind)) truth.ranks = struck;
   }
   truth.magnitude_ms = Median(excesses);
   const std::vector<double> with_ms = faulty.StepMs(), without_ms = without.StepMs();
-  const double total = std::accumulate(with_ms.begin(), with_ms.end(), 0.0) -
-                       std::accumulate(without_ms.begin(), without_ms.end(), 0.0);
+  const double total =
+      std::accumulate(with_ms.begin(), with_ms.end(), 0.0) - std::accumulate(without_ms.begin(), without_ms.end(), 0.0);
   truth.recoverable_ms = total / spec.steps;
   truth.struck_step_ms = truth.steps.empty() ? 0 : total / static_cast<double>(truth.steps.size());
   truth.effect_over_noise = noise_ms > 0 ? truth.struck_step_ms / noise_ms : 0;
-  truth.victims = VictimsOf(faulty, without, truth, std::max(2 * noise_ms, 0.3 * truth.magnitude_ms));
+  truth.victims = VictimsOf(faulty, without, truth, std::max(1.5 * noise_ms, 0.3 * truth.struck_step_ms));
   return truth;
 }
 
@@ -174,11 +169,11 @@ double StandardDeviation(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-Truth Measure(const JobSpec& spec, const Run& faulty) {
+Truth Measure(const JobSpec& spec, const JobRun& faulty) {
   Truth truth;
   JobSpec healthy_spec = spec;
   healthy_spec.faults.clear();
-  const Run healthy = Simulate(healthy_spec);
+  const JobRun healthy = Simulate(healthy_spec);
   const std::vector<double> healthy_ms = healthy.StepMs();
   truth.step_noise_ms = StandardDeviation(healthy_ms);
   truth.healthy_step_ms = Mean(healthy_ms);

@@ -33,24 +33,15 @@ std::string Resource(const FaultSpec& f) {
                           : f.stage >= 0 ? "stage " + std::to_string(f.stage)
                                          : "all ranks";
   switch (f.kind) {
-    case FaultKind::kSlowCompute:
-      return "accelerator of " + who;
-    case FaultKind::kSlowHost:
-      return "processors of " + who;
-    case FaultKind::kSlowLink:
-      return "egress of " + who;
-    case FaultKind::kSlowFabric:
-      return "the network and the links of all groups";
-    case FaultKind::kSlowCopy:
-      return "PCIe of " + who;
-    case FaultKind::kUnpinnedCopy:
-      return "pageable memory on " + who;
-    case FaultKind::kExpertImbalance:
-      return "the experts on " + who;
-    case FaultKind::kRandomImbalance:
-      return "the replica with the long sequences, another in each step";
-    default:
-      return who;
+    case FaultKind::kSlowCompute: return "accelerator of " + who;
+    case FaultKind::kSlowHost: return "processors of " + who;
+    case FaultKind::kSlowLink: return "egress of " + who;
+    case FaultKind::kSlowFabric: return "the network and the links of all groups";
+    case FaultKind::kSlowCopy: return "PCIe of " + who;
+    case FaultKind::kUnpinnedCopy: return "pageable memory on " + who;
+    case FaultKind::kExpertImbalance: return "the experts on " + who;
+    case FaultKind::kRandomImbalance: return "the replica with the long sequences, another in each step";
+    default: return who;
   }
 }
 
@@ -61,18 +52,12 @@ std::string CulpritFunction(const FaultSpec& f) {
         if (f.function == function.name) return function.event;
       }
       return f.function;
-    case FaultKind::kSlowLoader:
-      return "train.py(150): read_shard";
-    case FaultKind::kGcPause:
-      return "<built-in function collect>";
-    case FaultKind::kHiddenSync:
-      return "aten::item";
-    case FaultKind::kCheckpointStall:
-      return "train.py(188): save_checkpoint";
-    case FaultKind::kCompileStall:
-      return "torch/_inductor/codecache.py(1180): load";
-    default:
-      return "";
+    case FaultKind::kSlowLoader: return "train.py(150): read_shard";
+    case FaultKind::kGcPause: return "<built-in function collect>";
+    case FaultKind::kHiddenSync: return "aten::item";
+    case FaultKind::kCheckpointStall: return "train.py(188): save_checkpoint";
+    case FaultKind::kCompileStall: return "torch/_inductor/codecache.py(1180): load";
+    default: return "";
   }
 }
 
@@ -92,13 +77,14 @@ std::string StepsText(const JobSpec& spec, const FaultTruth& t) {
 std::string Victims(const std::map<int, Victim>& victims) {
   std::string text = "{";
   for (const auto& [rank, v] : victims) {
-    text += std::string(text.size() == 1 ? "" : ", ") + "\"" + std::to_string(rank) + "\": {\"waits_in\": " +
-            Quoted(v.waits_in) + ", \"behind\": " + std::to_string(v.behind) + ", \"ms\": " + Number(v.ms) + "}";
+    text += std::string(text.size() == 1 ? "" : ", ") + "\"" + std::to_string(rank) +
+            "\": {\"waits_in\": " + Quoted(v.waits_in) + ", \"behind\": " + std::to_string(v.behind) +
+            ", \"ms\": " + Number(v.ms) + "}";
   }
   return text + "}";
 }
 
-std::string RanksHit(const Run& run, const std::vector<size_t>& faults) {
+std::string RanksHit(const JobRun& run, const std::vector<size_t>& faults) {
   const JobSpec& spec = run.job->spec;
   std::string text = "{";
   for (int step = spec.warmup; step < spec.warmup + spec.steps; ++step) {
@@ -117,12 +103,12 @@ std::string RanksHit(const Run& run, const std::vector<size_t>& faults) {
   return text + "}";
 }
 
-std::string FaultJson(const Run& run, const FaultTruth& t, size_t index) {
+std::string FaultJson(const JobRun& run, const FaultTruth& t, size_t index) {
   const JobSpec& spec = run.job->spec;
   const FaultSpec& f = t.fault;
   std::string text = "    {\"kind\": " + Quoted(FaultName(f.kind)) + ", \"culprit_ranks\": " + List(t.ranks);
   if (!CulpritFunction(f).empty()) text += ", \"culprit_function\": " + Quoted(CulpritFunction(f));
-  text += ", \"common_cause\": " + std::string(IsCommonCause(f) ? "true" : "false");
+  text += ", \"common_cause\": " + std::string(IsCommonCause(f, run.job->mesh) ? "true" : "false");
   text += ", \"resource\": " + Quoted(Resource(f));
   if (f.rank >= 0) text += ", \"rank\": " + std::to_string(f.rank);
   if (f.host >= 0) text += ", \"host\": " + std::to_string(f.host);
@@ -146,7 +132,7 @@ std::string Kind(const Truth& truth) {
 
 }  // namespace
 
-std::string TruthJson(const JobSpec& spec, const Run& run, const Truth& truth) {
+std::string TruthJson(const JobSpec& spec, const JobRun& run, const Truth& truth) {
   std::vector<int> culprits;
   std::vector<size_t> all;
   bool function = false;
@@ -165,11 +151,12 @@ std::string TruthJson(const JobSpec& spec, const Run& run, const Truth& truth) {
   if (truth.faults.size() == 1) {
     const FaultTruth& t = truth.faults.front();
     text += "  \"resource\": " + Quoted(Resource(t.fault)) + ",\n  \"steps\": " + StepsText(spec, t) +
-            ",\n  \"magnitude_ms\": " + Number(t.magnitude_ms) + ",\n  \"effect_over_noise\": " +
-            Number(t.effect_over_noise) + ",\n  \"victims\": " + Victims(t.victims) + ",\n";
+            ",\n  \"magnitude_ms\": " + Number(t.magnitude_ms) +
+            ",\n  \"effect_over_noise\": " + Number(t.effect_over_noise) + ",\n  \"victims\": " + Victims(t.victims) +
+            ",\n";
   }
-  text += "  \"step_noise_ms\": " + Number(truth.step_noise_ms) + ",\n  \"healthy_step_ms\": " +
-          Number(truth.healthy_step_ms) + ",\n  \"step_ms\": " + Number(truth.step_ms) +
+  text += "  \"step_noise_ms\": " + Number(truth.step_noise_ms) +
+          ",\n  \"healthy_step_ms\": " + Number(truth.healthy_step_ms) + ",\n  \"step_ms\": " + Number(truth.step_ms) +
           ",\n  \"recoverable_ms_per_step\": " + Number(truth.recoverable_ms) + ",\n";
   text += "  \"ranks_hit_in_step\": " + RanksHit(run, all) + ",\n";
   text += "  \"profiler_step_of_train_step\": \"ProfilerStep#N is train step N\",\n";

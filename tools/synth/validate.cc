@@ -44,15 +44,12 @@ Result<void> CheckTarget(const JobSpec& s, const Mesh& mesh, const FaultSpec& f)
     case FaultKind::kSlowHost:
     case FaultKind::kSlowCompute:
     case FaultKind::kGcPause:
-    case FaultKind::kProcessPause:
-      return one_rank_or_host ? Result<void>{} : Bad("needs rank= or host=");
+    case FaultKind::kProcessPause: return one_rank_or_host ? Result<void>{} : Bad("needs rank= or host=");
     case FaultKind::kSlowLink:
       if (f.host >= 0 && mesh.hosts() < 2) return Bad("there is one host only");
       return one_rank_or_host && s.world() > 1 ? Result<void>{} : Bad("needs rank= or host=");
-    case FaultKind::kStageImbalance:
-      return s.pp > 1 && f.stage >= 0 ? Result<void>{} : Bad("needs pp > 1 and stage=");
-    case FaultKind::kExpertImbalance:
-      return s.ep > 1 && f.rank >= 0 ? Result<void>{} : Bad("needs ep > 1 and rank=");
+    case FaultKind::kStageImbalance: return s.pp > 1 && f.stage >= 0 ? Result<void>{} : Bad("needs pp > 1 and stage=");
+    case FaultKind::kExpertImbalance: return s.ep > 1 && f.rank >= 0 ? Result<void>{} : Bad("needs ep > 1 and rank=");
     case FaultKind::kRandomImbalance:
       return s.dp > 1 && !one_rank_or_host ? Result<void>{} : Bad("needs dp > 1 and no rank");
     case FaultKind::kHiddenSync:
@@ -65,17 +62,17 @@ Result<void> CheckTarget(const JobSpec& s, const Mesh& mesh, const FaultSpec& f)
       }
       return nccl ? Result<void>{} : Bad("needs backend=nccl");
     case FaultKind::kLostOverlap:
-      return nccl && s.dp > 1 && s.dp_kind != DpKind::kAllReduce ? Result<void>{} : Bad("needs nccl, dp > 1, ddp or fsdp");
+      return nccl && s.dp > 1 && s.dp_kind != DpKind::kAllReduce ? Result<void>{}
+                                                                 : Bad("needs nccl, dp > 1, ddp or fsdp");
     case FaultKind::kSmallCollectives:
       return s.dp > 1 && s.dp_kind == DpKind::kDdp ? Result<void>{} : Bad("needs dp > 1 and ddp");
-    default:
-      return {};
+    default: return {};
   }
 }
 
 void FillIn(const JobSpec& s, const Mesh& mesh, FaultSpec& f) {
-  const bool once = f.kind == FaultKind::kProcessPause || f.kind == FaultKind::kCheckpointStall ||
-                    f.kind == FaultKind::kCompileStall;
+  const bool once =
+      f.kind == FaultKind::kProcessPause || f.kind == FaultKind::kCheckpointStall || f.kind == FaultKind::kCompileStall;
   if (once && f.only < 0 && f.every == 1 && f.onset < 0) f.only = s.warmup + s.steps / 2;
   if (f.kind != FaultKind::kSlowFunction || !f.function.empty()) return;
   const bool data = f.rank < 0 || HoldsData(mesh, s, f.rank);
@@ -101,7 +98,8 @@ Result<JobSpec> Validated(JobSpec spec) {
     if (fault.kind == FaultKind::kSlowFunction) {
       const auto known = std::find_if(std::begin(kScriptFunctions), std::end(kScriptFunctions),
                                       [&](const ScriptFunction& f) { return fault.function == f.name; });
-      if (known == std::end(kScriptFunctions)) return Bad("slow_function: no function is called '" + fault.function + "'");
+      if (known == std::end(kScriptFunctions))
+        return Bad("slow_function: no function is called '" + fault.function + "'");
       if (known->with_data && fault.rank >= 0 && !HoldsData(mesh, spec, fault.rank)) {
         return Bad("slow_function: this rank does not call " + fault.function);
       }
