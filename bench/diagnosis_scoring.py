@@ -47,7 +47,8 @@ class Case:
         self.ranks = list(range(run["ranks"]))
         self.stacks = bool(run.get("train", {}).get("with-stack"))
         self.other_cores = max(0.0, run["load"]["other_cores"])
-        self.quiet = "caution" not in truth and (self.other_cores <= 0.3 or bool(run["load"].get("realtime")))
+        undisturbed = run["load"].get("scheduling") == "realtime"  # other work does not delay such ranks
+        self.quiet = "caution" not in truth and (self.other_cores <= 0.3 or undisturbed)
         self.stage_of_rank = stage_of_rank or {}
 
     def first_profiled_step(self):

@@ -46,10 +46,10 @@ class Quota(unittest.TestCase):
 
     def test_a_small_share_gets_a_longer_period(self):
         self.file("cpu/cpu.shares", "1024")
-        cpu_quota.CpuQuota(self.root).hold(123, 5)
+        cpu_quota.CpuQuota(self.root).hold(123, 6)
         group = glob.glob(f"{self.root}/cpu/hwquota*-123")[0]
-        self.assertEqual(read(f"{group}/cpu.cfs_period_us"), "20000")
-        self.assertEqual(read(f"{group}/cpu.cfs_quota_us"), "1000")  # 5 % of 20,000 us; less is refused
+        self.assertEqual(read(f"{group}/cpu.cfs_period_us"), "16667")
+        self.assertEqual(read(f"{group}/cpu.cfs_quota_us"), "1000")  # 6 % of 16,667 us; less is refused
 
     def test_version_2(self):
         self.file("cgroup.controllers", "cpuset cpu io memory")
@@ -78,7 +78,7 @@ class Network(unittest.TestCase):
 
 class Load(unittest.TestCase):
     def test_burners_are_booked_as_other_work(self):
-        with machine_load.LoadMeter() as meter, machine_load.Burners(count=1, duty=0.5, period_s=0.1) as burners:
+        with machine_load.LoadMeter() as meter, machine_load.Burners([], 9, count=1, duty=0.5, period_s=0.1) as burners:
             time.sleep(2)
         load = meter.result(burners.cpu_s)
         self.assertGreater(load["burner_cores"], 0.05)  # less than its duty where the machine is full

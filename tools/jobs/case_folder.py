@@ -92,7 +92,7 @@ def _truth(case, options, raw, load):
     threads = {r: _load(f"{raw}/threads.{r}.json", None) for r in range(case.get("ranks", 4))}
     if all(threads.values()):
         truth["gloo_threads_of_group"] = threads
-    if load["other_cores"] > QUIET_CORES and not load["realtime"]:
+    if load["other_cores"] > QUIET_CORES and load["scheduling"] != "realtime":
         truth["caution"] = (f"unrelated work took about {load['other_cores']:.1f} cores: every rank also has random "
                             "lateness of up to some tens of ms")
     return truth

@@ -49,8 +49,8 @@ class CpuQuota:
         group = f"{self.folder}/hwquota{os.getpid()}-{pid}"
         os.makedirs(group, exist_ok=True)
         self.groups.append(group)
-        period = max(PERIOD_US, int(LEAST_QUOTA_US * 100 / percent))
-        quota = int(period * percent / 100)
+        quota = max(LEAST_QUOTA_US, round(PERIOD_US * percent / 100))
+        period = round(quota * 100 / percent)
         if self.version == 1:
             _write(f"{group}/cpu.cfs_period_us", str(period))
             _write(f"{group}/cpu.cfs_quota_us", str(quota))

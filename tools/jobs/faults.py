@@ -128,11 +128,17 @@ def before_window(faults):
 
 
 def ask_to_be_stopped(faults):
-    """Asks the launcher, through the pipe STOPPER_FD, for SIGSTOP and, `ms` later, SIGCONT."""
+    """Asks the launcher, through the pipe STOPPER_FD, for SIGSTOP and, `ms` later, SIGCONT; returns when
+    it has been stopped."""
     for fault in faults.active("sigstop"):
         with faults.noted(fault):
+            begin = last = time.perf_counter()
             os.write(int(os.environ["STOPPER_FD"]), f"{os.getpid()} {fault.spec['ms']}\n".encode())
-            time.sleep(0.002)
+            now = time.perf_counter()
+            while now - last < fault.spec["ms"] / 2e3 and now - begin < 1:
+                last = now
+                time.sleep(0.0005)
+                now = time.perf_counter()
 
 
 def wait_for_lock(fault):

@@ -28,31 +28,40 @@ def unavailable(case):
     return None
 
 
-def realtime_unavailable(case):
-    """Why the ranks of this case cannot be scheduled as real-time processes, or None."""
-    if case.get("quota") or case.get("burners"):
-        return "the case is about the share of the CPU"
-    if case.get("netns"):
-        return "the kernel threads that move packets between namespaces would wait behind the ranks"
-    if not shutil.which("chrt"):
-        return "needs the program chrt (package util-linux)"
-    if subprocess.run(["chrt", "-r", "1", "true"], capture_output=True).returncode:
-        return "needs root, to schedule the ranks as real-time processes"
-    return None
+# How the ranks are scheduled. Under REALTIME other work hardly delays them at all.
+NORMAL, NICE, REALTIME = "normal", "nice -10", "realtime"
+SCHEDULING_WORDS = {
+    NORMAL: [],
+    # The kernel may group processes by session, with a nice value for the group that counts instead.
+    NICE: ["setsid", "sh", "-c", 'echo -10 2>/dev/null >/proc/self/autogroup; exec nice -n -10 "$@"', "sh"],
+    REALTIME: ["chrt", "-r", "1"],
+}
 
 
-def launch(case, words, out, limit_s, realtime=False):
+def least_disturbed(case):
+    """The scheduling under which other work disturbs this case least, of those that can be had here."""
+    def can(scheduling):
+        words = SCHEDULING_WORDS[scheduling] + ["true"]
+        return shutil.which(words[0]) and not subprocess.run(words, capture_output=True).stderr
+    about_cpu_shares = case.get("quota") or case.get("burners")  # which real-time processes ignore
+    # With namespaces, kernel threads that move the packets would have to wait behind real-time ranks.
+    if not about_cpu_shares and not case.get("netns") and can(REALTIME):
+        return REALTIME
+    return NICE if can(NICE) else NORMAL
+
+
+def launch(case, words, out, limit_s, scheduling=NORMAL):
     """Runs train_<job>.py with these words on all ranks.  Returns (exit codes, CPU seconds of the burners);
     a rank that had to be killed has a negative code."""
     ranks, processes = case.get("ranks", 4), []
     with contextlib.ExitStack() as stack:
-        burners = stack.enter_context(Burners(**case.get("burners", {}), limit_s=limit_s))
+        burners = stack.enter_context(Burners(SCHEDULING_WORDS[scheduling], limit_s, **case.get("burners", {})))
         network = None
         if case.get("netns"):
             limits = {k if k == "all" else int(k): rate for k, rate in case.get("links", {}).items()}
             network = stack.enter_context(rank_network.RankNetwork(ranks, limits))
         quota = stack.enter_context(cpu_quota.CpuQuota()) if case.get("quota") else None
-        stop_fd = stack.enter_context(_stopper())
+        stop_fd = stack.enter_context(_stopper(scheduling == REALTIME))
         stack.callback(_end, processes)
         port = _free_port()
         for rank in range(ranks):
@@ -61,7 +70,7 @@ def launch(case, words, out, limit_s, realtime=False):
                                MASTER_PORT=str(port), GLOO_SOCKET_IFNAME=rank_network.INTERFACE if network else "lo",
                                STOPPER_FD=str(stop_fd), TORCH_FR_BUFFER_SIZE="200")
             command = (network.prefix(rank) if network else []) + [
-                *(["chrt", "-r", "1"] if realtime else []), sys.executable, f"train_{case.get('job', 'ddp')}.py", "--out", out, *words]
+                *SCHEDULING_WORDS[scheduling], sys.executable, f"train_{case.get('job', 'ddp')}.py", "--out", out, *words]
             with open(f"{out}/log.{rank}", "w") as log:
                 processes.append(subprocess.Popen(command, env=environment, cwd=HERE, stdout=log, stderr=log,
                                                   pass_fds=[stop_fd]))
@@ -92,11 +101,13 @@ def _end(processes):
 
 
 @contextlib.contextmanager
-def _stopper():
+def _stopper(realtime):
     """A pipe end for the ranks; each line "pid ms" stops that process for so long."""
     read, write = os.pipe()
 
     def serve():
+        if realtime:  # of this thread: it must not wait behind the ranks it is to stop
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(2))
         with os.fdopen(read) as lines:
             for line in lines:
                 pid, ms = line.split()

@@ -31,10 +31,11 @@ def _children_s():
 
 class Burners:
     """Context manager: processes unrelated to the job that burn CPU, each for `duty` of the time in
-    bursts of duty x period_s.  They end with the block, and by themselves after limit_s."""
+    bursts of duty x period_s.  They end with the block, and by themselves after limit_s.  prefix: words
+    that run a command with the priority of the job."""
 
-    def __init__(self, count=0, duty=1.0, period_s=0.25, limit_s=180):
-        self.words = [sys.executable, "-c", BURN, str(duty), str(period_s), str(limit_s)]
+    def __init__(self, prefix, limit_s, count=0, duty=1.0, period_s=0.25):
+        self.words = [*prefix, sys.executable, "-c", BURN, str(duty), str(period_s), str(limit_s)]
         self.count, self.processes, self.cpu_s = count, [], 0.0
 
     def __enter__(self):

@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -35,20 +36,23 @@ def words_of(options):
     return out
 
 
-def run(case, where, limit_s, realtime=False, keep_raw=None):
+def run(case, where, limit_s, scheduling=launch.NORMAL, keep_raw=None):
     """Runs one case once.  Returns (truth, run), or a sentence that says why it failed."""
     options = dict(DEFAULTS, **case.get("train", {}))
     raw = tempfile.mkdtemp()
     try:
         words = words_of(options) + ["--fault", json.dumps(case.get("fault", []))]
-        with LoadMeter() as meter:
-            codes, burner_s = launch.launch(case, words, raw, limit_s, realtime)
+        try:
+            with LoadMeter() as meter:
+                codes, burner_s = launch.launch(case, words, raw, limit_s, scheduling)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return f"its surroundings could not be made: {error}"
         hang = any(f["kind"] == "hang" for f in case.get("fault", []))
         if any(codes) and not hang:
             rank = next(r for r, code in enumerate(codes) if code)
             with open(f"{raw}/log.{rank}") as log:
                 return f"rank {rank} ended with {codes[rank]}:\n{log.read()[-1500:]}"
-        return write_case(case, options, raw, where, dict(meter.result(burner_s), realtime=realtime))
+        return write_case(case, options, raw, where, dict(meter.result(burner_s), scheduling=scheduling))
     finally:
         if keep_raw:
             shutil.copytree(raw, keep_raw, dirs_exist_ok=True)
@@ -57,12 +61,9 @@ def run(case, where, limit_s, realtime=False, keep_raw=None):
 
 def run_quietly(case, where, arguments):
     """Runs a case until other work took few enough cores, at most --tries times; the last try stays."""
-    realtime = arguments.realtime
-    if realtime and (reason := launch.realtime_unavailable(case)):
-        print(f"{case['name']}: ranks scheduled as usual: {reason}", flush=True)
-        realtime = False
+    scheduling = launch.least_disturbed(case) if arguments.undisturbed else launch.NORMAL
     for _ in range(arguments.tries):
-        result = run(case, where, arguments.limit_s, realtime, arguments.keep_raw)
+        result = run(case, where, arguments.limit_s, scheduling, arguments.keep_raw)
         if isinstance(result, str):
             print(f"{case['name']}: failed: {result}", flush=True)
             continue
@@ -70,7 +71,7 @@ def run_quietly(case, where, arguments):
         load, step_ms = record["load"], record["step_ms"].get("profiled", {}).get(0, {})
         print(f"{case['name']}: {load} step {step_ms.get('median_ms')} ms, injected "
               f"{truth.get('magnitude_ms_per_step')}", flush=True)
-        if realtime or load["other_cores"] - load["burner_cores"] <= arguments.max_other_cores:
+        if scheduling == launch.REALTIME or load["other_cores"] - load["burner_cores"] <= arguments.max_other_cores:
             return True
     return not isinstance(result, str)
 
@@ -83,8 +84,7 @@ def main():
     p.add_argument("--tries", type=int, default=1, help="how often a case is run if other work disturbs it or it fails")
     p.add_argument("--max-other-cores", type=float, default=0.2, help="what counts as quiet")
     p.add_argument("--limit-s", type=float, default=120, help="wall time of one run")
-    p.add_argument("--realtime", action="store_true",
-                   help="run the ranks as real-time processes where possible (root): other work then hardly delays them")
+    p.add_argument("--undisturbed", action="store_true", help="give the ranks (root: real-time) priority over other work")
     p.add_argument("--keep-raw", help="folder for what the ranks wrote")
     arguments = p.parse_args()
     with open(arguments.cases) as f:
