@@ -8,6 +8,9 @@ namespace headway::diagnose {
 std::span<const Analysis> Analyses() {
   static constexpr Analysis kAnalyses[] = {
       {"own-time", "ranks whose own time is longer than their peers'", RunOwnTimeAnalysis},
+      {"stages", "pipeline stages that take longer than the others", RunStageAnalysis},
+      {"links", "transfers that are slow while nobody is late", RunLinkAnalysis},
+      {"common-cause", "what all ranks have in common: input, and steps longer than the others", RunCommonCauseAnalysis},
   };
   return kAnalyses;
 }

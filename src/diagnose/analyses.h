@@ -7,5 +7,8 @@
 namespace headway::diagnose {
 
 void RunOwnTimeAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunStageAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunLinkAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunCommonCauseAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 
 }  // namespace headway::diagnose

@@ -9,6 +9,7 @@
 #include "diagnose/cause.h"
 #include "diagnose/explain.h"
 #include "diagnose/own_edit.h"
+#include "diagnose/scope.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -105,29 +106,6 @@ bool IsRandomImbalance(const std::vector<Suspect>& suspects, size_t steps, size_
   return covered * 10 >= steps * 6 && most * 10 <= cells * 6 && cells >= 3;
 }
 
-std::string HostName(const Job& job, size_t rank) {
-  return job.ranks[rank].comms.host_known ? job.ranks[rank].meta.host : std::string();
-}
-
-std::string Who(const Job& job, const std::vector<RankId>& ranks, const std::vector<std::string>& hosts) {
-  std::string who = (ranks.size() == 1 ? "rank " : "ranks ") + FormatRanks(ranks, 8);
-  if (hosts.size() == 1) who += " (host " + hosts[0] + ")";
-  (void)job;
-  return who;
-}
-
-void FillScope(const Job& job, const std::vector<size_t>& members, report::Scope* scope) {
-  std::set<std::string> hosts, devices;
-  for (const size_t r : members) {
-    scope->ranks.push_back(job.ranks[r].meta.rank);
-    if (const std::string host = HostName(job, r); !host.empty()) hosts.insert(host);
-  }
-  std::sort(scope->ranks.begin(), scope->ranks.end());
-  scope->hosts.assign(hosts.begin(), hosts.end());
-}
-
-std::string Milliseconds(Nanos t) { return FormatDurationIn(t, TimeUnit::kMilliseconds, 1) + " ms"; }
-
 report::Evidence OwnTimeEvidence(const AnalysisInput& in, size_t rank, const std::vector<size_t>& peers,
                                  const std::vector<size_t>& steps) {
   Nanos mine = 0;
@@ -216,13 +194,14 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   report::Finding& finding = candidate.finding;
   finding.cause = cause.name;
   finding.when = context.when;
-  FillScope(job, {suspect.rank}, &finding.scope);
+  const size_t self[] = {suspect.rank};
+  FillScope(job, self, &finding.scope);
   finding.scope.function = cause.function;
   finding.scope.stage = -1;
   finding.sentence = cause.sentence + ".";
   finding.suggestion = cause.suggestion;
   finding.confidence = Judge(in, suspect, peers.size(), &finding.confidence_reason);
-  finding.headline = Who(job, finding.scope.ranks, finding.scope.hosts);
+  finding.headline = Who(job, finding.scope);
   finding.id = cause.name + "-" + std::to_string(finding.scope.ranks[0]);
   finding.edit = "remove-straggler:" + std::to_string(finding.scope.ranks[0]);
   finding.evidence.push_back(OwnTimeEvidence(in, suspect.rank, peers, steps));
@@ -276,7 +255,7 @@ Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect
   finding.scope.function = function;
   finding.when = ClassifyWhen(candidate.excess, in.job.steps);
   finding.when.kind = report::WhenKind::kIntermittent;
-  finding.headline = "another rank in each step (" + Who(in.job, struck.ranks, struck.hosts) + ")";
+  finding.headline = "another rank in each step (" + Who(in.job, struck) + ")";
   finding.sentence = "In most steps some rank takes longer" + (function.empty() ? "" : " (" + function + ")") +
                      ", but another one each time: what they get differs, no rank is slow.";
   finding.suggestion = "balance what each rank gets in a step (sort or pack sequences by length)";

@@ -2,6 +2,7 @@
 #include "diagnose/price.h"
 
 #include <algorithm>
+#include <map>
 
 namespace headway::diagnose {
 
@@ -18,41 +19,89 @@ Severity Judge(const Job& job, const Candidate& candidate, Nanos recoverable) {
 }
 
 // Ranks whose blocked time shrinks by at least a fifth of what the edit brings.
-std::vector<RankId> Victims(const Job& job, const replay::SegmentTimes& after, const Finding& finding, Nanos gain) {
+std::vector<RankId> Victims(const Job& job, const std::vector<Nanos>& blocked, const Finding& finding, Nanos gain) {
   std::vector<RankId> victims;
   if (gain <= 0) return victims;
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const RankId rank = job.ranks[r].meta.rank;
     if (std::binary_search(finding.scope.ranks.begin(), finding.scope.ranks.end(), rank)) continue;
-    if ((job.base.blocked[r] - after.blocked[r]) * 5 >= gain) victims.push_back(rank);
+    if ((job.base.blocked[r] - blocked[r]) * 5 >= gain) victims.push_back(rank);
   }
   return victims;
 }
+
+// Edits of one mark by several causes: each takes its own amount off.
+replay::SegmentEdit Merge(const Job& job, const std::vector<const replay::SegmentEdit*>& edits) {
+  std::map<size_t, Nanos> own;
+  std::map<int32_t, Nanos> transfers;
+  for (const replay::SegmentEdit* edit : edits) {
+    for (const auto& change : edit->own) own[change.mark] += job.graph.marks[change.mark].own - change.own;
+    for (const auto& change : edit->transfers) {
+      auto [it, fresh] = transfers.try_emplace(change.collective, change.transfer);
+      it->second = std::min(it->second, change.transfer);
+    }
+  }
+  replay::SegmentEdit out;
+  for (const auto& [mark, less] : own) out.own.push_back({mark, std::max<Nanos>(0, job.graph.marks[mark].own - less)});
+  for (const auto& [collective, transfer] : transfers) out.transfers.push_back({collective, transfer});
+  return out;
+}
+
+// Causes hide one another: while one holds everybody up, removing another brings nothing. A cause is worth the mean of
+// what it brings alone and of what it still brings when all others are gone (for two causes: the Shapley value, so that
+// the parts add up to the whole).
+class Pricing {
+ public:
+  Pricing(const Job& job, const std::vector<Candidate>& candidates)
+      : job_(job), candidates_(candidates), before_(job.base.Makespan(job.graph)) {}
+
+  Nanos Gain(const std::vector<size_t>& removed, std::vector<Nanos>* blocked = nullptr) {
+    std::vector<const replay::SegmentEdit*> edits;
+    for (const size_t i : removed) edits.push_back(&candidates_[i].edit);
+    const replay::SegmentTimes after = replay::ReplaySegments(job_.graph, Merge(job_, edits));
+    if (blocked != nullptr) *blocked = after.blocked;
+    return std::max<Nanos>(0, before_ - after.Makespan(job_.graph));
+  }
+
+ private:
+  const Job& job_;
+  const std::vector<Candidate>& candidates_;
+  Nanos before_;
+};
 
 }  // namespace
 
 Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates) {
   Priced out;
   const Nanos steps = std::max<Nanos>(1, static_cast<Nanos>(job.num_steps()));
-  const Nanos before = job.base.Makespan(job.graph);
-  replay::SegmentEdit all;
-  for (Candidate& candidate : candidates) {
+  Pricing pricing(job, candidates);
+  std::vector<size_t> contenders;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const replay::SegmentEdit& edit = candidates[i].edit;
+    if (!candidates[i].at_most_info && !(edit.own.empty() && edit.transfers.empty())) contenders.push_back(i);
+  }
+  const Nanos all = contenders.empty() ? 0 : pricing.Gain(contenders);
+  std::vector<size_t> loud;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    Candidate& candidate = candidates[i];
     Finding& finding = candidate.finding;
-    if (!candidate.edit.own.empty() || !candidate.edit.transfers.empty()) {
-      const replay::SegmentTimes after = replay::ReplaySegments(job.graph, candidate.edit);
-      const Nanos gain = std::max<Nanos>(0, before - after.Makespan(job.graph));
-      finding.recoverable_per_step = gain / steps;
-      finding.victims = Victims(job, after, finding, gain);
+    std::vector<Nanos> blocked;
+    const Nanos alone = pricing.Gain({i}, &blocked);
+    Nanos gain = alone;
+    if (!candidate.at_most_info && contenders.size() > 1) {
+      std::vector<size_t> others = contenders;
+      std::erase(others, i);
+      gain = (alone + std::max<Nanos>(0, all - pricing.Gain(others))) / 2;
     }
+    finding.recoverable_per_step = gain / steps;
+    finding.victims = Victims(job, blocked, finding, std::max(alone, gain));
     finding.severity = Judge(job, candidate, finding.recoverable_per_step);
     finding.cost_by_step = candidate.excess;
     for (const Nanos x : candidate.excess) finding.worst_step = std::max(finding.worst_step, x);
-    if (finding.severity != Severity::kInfo) {
-      all.own.insert(all.own.end(), candidate.edit.own.begin(), candidate.edit.own.end());
-      all.transfers.insert(all.transfers.end(), candidate.edit.transfers.begin(), candidate.edit.transfers.end());
-    }
-    out.findings.push_back(std::move(finding));
+    if (finding.severity != Severity::kInfo) loud.push_back(i);
   }
+  if (!loud.empty()) out.all_removed_per_step = pricing.Gain(loud) / steps;
+  for (Candidate& candidate : candidates) out.findings.push_back(std::move(candidate.finding));
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     const bool a_info = a.severity == Severity::kInfo;
     const bool b_info = b.severity == Severity::kInfo;
@@ -60,10 +109,6 @@ Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates) {
     if (a.recoverable_per_step != b.recoverable_per_step) return a.recoverable_per_step > b.recoverable_per_step;
     return a.id < b.id;
   });
-  if (!all.own.empty() || !all.transfers.empty()) {
-    const replay::SegmentTimes after = replay::ReplaySegments(job.graph, all);
-    out.all_removed_per_step = std::max<Nanos>(0, before - after.Makespan(job.graph)) / steps;
-  }
   return out;
 }
 

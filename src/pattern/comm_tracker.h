@@ -26,6 +26,7 @@ class CommTracker {
 
   // The open operation that ends first: exposed time up to then is its. kNone if none is open.
   [[nodiscard]] int EarliestEnding() const { return open_.empty() ? kNone : open_.front(); }
+  [[nodiscard]] Nanos EndOf(int handle) const { return instances_[static_cast<size_t>(handle)].end; }
   // Nothing of a higher class ran in [from, to). `handle` kNone: the rank waits for an operation that has not begun
   // (the time goes to the next one that starts) or whose end it has not noticed yet (DropPending gives it to the last).
   void AddExposed(int handle, Nanos from, Nanos to);

@@ -75,6 +75,7 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
 
   const Choice choice = Choose();
   if (choice.work_class != WorkClass::kCommunication) {
+    if (!in_.has_device && EndsInMoments(from)) ResolveExposed(comms_.EarliestEnding());
     Charge(choice.work_class, choice.node, length);
     if (step_ >= 0 && comms_.EarliestEnding() != CommTracker::kNone) {
       steps_[static_cast<size_t>(step_)].comm_overlapped += length;
@@ -140,6 +141,14 @@ void CriticalSweep::Charge(WorkClass work_class, FunctionTree::Node node, Nanos 
   if (step_ < 0) return;
   steps_[static_cast<size_t>(step_)].by_class[static_cast<size_t>(work_class)] += length;
   tree_.AddOwn(node, length);
+}
+
+// A host backend wakes the waiting thread before it closes its own row: going on that shortly before the end was a wait.
+bool CriticalSweep::EndsInMoments(Nanos at) const {
+  if (exposed_.empty() || exposed_.last_end() != at) return false;
+  const int handle = comms_.EarliestEnding();
+  return handle != CommTracker::kNone &&
+         comms_.EndOf(handle) - at <= std::max(300 * kMicrosecond, exposed_.last_length() / 10);
 }
 
 void CriticalSweep::ResolveExposed(int handle) {

@@ -94,6 +94,7 @@ class CriticalSweep {
   // Settles the buffered exposed time: an operation (`handle`) ended now, or the step did.
   void ResolveExposed(int handle);
   void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);
+  [[nodiscard]] bool EndsInMoments(Nanos at) const;
   void CloseStretch(Nanos at);
   void NoteHiddenWait(int handle, Nanos operation_start);
   void SettleHiddenWait(Nanos at);

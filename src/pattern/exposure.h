@@ -33,6 +33,8 @@ class ExposureBuffer {
     }
   }
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
+  [[nodiscard]] Nanos last_end() const { return pieces_.back().to; }
+  [[nodiscard]] Nanos last_length() const { return pieces_.back().to - pieces_.back().from; }
   [[nodiscard]] bool Full() const { return pieces_.size() >= 4096; }
 
   // An operation ended at `now`. Splits what is buffered into pieces it blocked (if the last one reaches `now`: that

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "pattern/hwp_bytes.h"
+#include "base/varint.h"
 
 namespace headway::pattern::hwp {
 namespace {
@@ -17,7 +17,7 @@ std::unexpected<Error> Damaged(std::string what) { return MakeError(ErrorCode::k
 
 void AppendBlock(BlockId id, std::string_view bytes, int level, std::string* out) {
   std::string packed;
-  if (level > 0 && !bytes.empty()) packed = ZstdCompress(bytes, level);
+  if (level > 0 && !bytes.empty()) packed = CompressBlock(bytes, level);
   const bool smaller = !packed.empty() && packed.size() < bytes.size();
   out->push_back(static_cast<char>(id));
   out->push_back(static_cast<char>(smaller ? Codec::kZstd : Codec::kStored));
@@ -29,9 +29,11 @@ void AppendBlock(BlockId id, std::string_view bytes, int level, std::string* out
 Result<void> BlockUnpacker::Unpack(std::string_view section, DecodeBudget* budget) {
   blocks_.fill({});
   int last_id = 0;
-  for (ByteReader in(section); in.remaining() > 0;) {
-    const int id = in.Byte();
-    const uint8_t codec = in.Byte();
+  for (VarintReader in(section); !in.empty();) {
+    const std::string_view head = in.Bytes(2);
+    if (!in.ok()) return Damaged("a section ends within a block");
+    const int id = static_cast<uint8_t>(head[0]);
+    const auto codec = static_cast<uint8_t>(head[1]);
     if (id <= last_id) return Damaged("the blocks of a section are out of order");
     last_id = id;
     if (codec > static_cast<uint8_t>(Codec::kZstd)) {
@@ -39,7 +41,7 @@ Result<void> BlockUnpacker::Unpack(std::string_view section, DecodeBudget* budge
     }
     const uint64_t raw_length = codec == static_cast<uint8_t>(Codec::kZstd) ? in.Varint() : 0;
     const std::string_view stored = in.Bytes(in.Varint());
-    if (in.failed()) return Damaged("a block of a section is longer than the section");
+    if (!in.ok()) return Damaged("a block of a section is longer than the section");
     if (static_cast<size_t>(id) >= kKnown) {
       if ((id & kOptionalBlock) != 0) continue;
       return MakeError(ErrorCode::kUnsupported,

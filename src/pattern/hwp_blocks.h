@@ -42,7 +42,7 @@ class BlockUnpacker {
  private:
   static constexpr size_t kKnown = 8;
 
-  ZstdDecompressor zstd_;
+  BlockDecompressor zstd_;
   std::array<std::string, kKnown> buffers_;
   std::array<std::string_view, kKnown> blocks_;
 };

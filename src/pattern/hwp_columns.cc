@@ -27,16 +27,18 @@ struct PieceShape {
 
 uint64_t Base(const PieceShape& shape) { return static_cast<uint64_t>(shape.base_units) << BaseShift(shape.width); }
 
+uint64_t VarintBytes(uint64_t value) { return static_cast<uint64_t>(std::bit_width(value | 1) + 6) / 7; }
+
 // Estimated bits of a piece: outliers and the base go through zstd, which saves little of them.
 uint64_t Cost(std::span<const uint64_t> values, const PieceShape& shape) {
   const uint64_t base = Base(shape);
   uint64_t outlier_bytes = 0;
   for (const uint64_t v : values) {
     const uint64_t high = (v - base) >> shape.width;
-    if (high != 0) outlier_bytes += static_cast<uint64_t>(1 + VarintLength(high));
+    if (high != 0) outlier_bytes += 1 + VarintBytes(high);
   }
   if (outlier_bytes > 0) ++outlier_bytes;
-  const auto base_bytes = static_cast<uint64_t>(VarintLength(ZigZag(shape.base_units)));
+  const uint64_t base_bytes = VarintBytes(ZigZag(shape.base_units));
   return values.size() * static_cast<uint64_t>(shape.width) + 8 * (outlier_bytes + base_bytes);
 }
 
@@ -190,7 +192,7 @@ void ColumnReader::Row(std::span<int64_t> out) {
 void ColumnReader::Plain(std::span<int64_t> out) {
   if (out.empty() || failed()) return;
   const uint64_t scale = heads_.Varint();
-  for (int64_t& v : out) v = heads_.Signed();
+  for (int64_t& v : out) v = heads_.SignedVarint();
   Multiply(out, static_cast<int64_t>(scale));
 }
 
@@ -200,10 +202,12 @@ void ColumnReader::Multiply(std::span<int64_t> values, int64_t scale) {
 }
 
 bool ColumnReader::Piece(size_t count, int64_t* out) {
-  const uint8_t head = widths_.Byte();
+  if (widths_.empty()) return false;
+  const auto head = static_cast<uint8_t>(widths_.front());
+  widths_.remove_prefix(1);
   const int width = head & 0x7F;
-  if (width > kMaxWidth || widths_.failed()) return false;
-  const uint64_t base = static_cast<uint64_t>(heads_.Signed()) << BaseShift(width);
+  if (width > kMaxWidth) return false;
+  const uint64_t base = static_cast<uint64_t>(heads_.SignedVarint()) << BaseShift(width);
   if (!Values(count, width, base, out)) return false;
   return (head & kHasOutliers) == 0 || Outliers(count, width, out);
 }
@@ -218,8 +222,10 @@ bool ColumnReader::Values(size_t count, int width, uint64_t base, int64_t* out) 
   }
   bit_ = bit;
   if (low == width) return true;
-  const std::string_view tops = tops_.Bytes((count + 1) / 2);
-  if (tops_.failed()) return false;
+  const size_t bytes = (count + 1) / 2;
+  if (tops_.size() < bytes) return false;
+  const std::string_view tops = tops_.substr(0, bytes);
+  tops_.remove_prefix(bytes);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t top = static_cast<uint8_t>(tops[i / 2]) >> (i % 2 * kTopBits) & Mask(kTopBits);
     out[i] = static_cast<int64_t>(static_cast<uint64_t>(out[i]) + (top << low));
@@ -229,16 +235,16 @@ bool ColumnReader::Values(size_t count, int width, uint64_t base, int64_t* out) 
 
 bool ColumnReader::Outliers(size_t count, int width, int64_t* out) {
   for (uint64_t left = heads_.Varint(); left > 0; --left) {
-    const uint8_t at = heads_.Byte();
+    const uint64_t at = heads_.Varint();
     const uint64_t high = heads_.Varint();
-    if (heads_.failed() || at >= count) return false;
+    if (!heads_.ok() || at >= count) return false;
     out[at] = static_cast<int64_t>(static_cast<uint64_t>(out[at]) + (high << width));
   }
   return true;
 }
 
 bool ColumnReader::AtEnd() const {
-  return widths_.remaining() == 0 && heads_.remaining() == 0 && tops_.remaining() == 0 && bit_end_ - bit_ < 8;
+  return widths_.empty() && heads_.empty() && tops_.empty() && bit_end_ - bit_ < 8;
 }
 
 }  // namespace headway::pattern::hwp

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "pattern/hwp_bytes.h"
+#include "base/varint.h"
 
 namespace headway::pattern::hwp {
 
@@ -64,8 +64,8 @@ class ColumnReader {
   void Plain(std::span<int64_t> out);
 
   // Zero-bit pieces hold 32 values a byte: the most values that what is left of the streams can hold.
-  [[nodiscard]] uint64_t MostValues() const { return widths_.remaining() * kPieceLength; }
-  [[nodiscard]] bool failed() const { return failed_ || widths_.failed() || heads_.failed(); }
+  [[nodiscard]] uint64_t MostValues() const { return widths_.size() * kPieceLength; }
+  [[nodiscard]] bool failed() const { return failed_ || !heads_.ok(); }
   [[nodiscard]] bool AtEnd() const;
 
  private:
@@ -74,9 +74,9 @@ class ColumnReader {
   bool Outliers(size_t count, int width, int64_t* out);
   static void Multiply(std::span<int64_t> values, int64_t scale);
 
-  ByteReader widths_;
-  ByteReader heads_;
-  ByteReader tops_;
+  std::string_view widths_;
+  VarintReader heads_;
+  std::string_view tops_;
   const char* bits_;
   uint64_t bit_ = 0;
   uint64_t bit_end_ = 0;

@@ -152,30 +152,5 @@ TEST(HwpColumns, AnOutlierOutsideItsPieceFails) {
   EXPECT_TRUE(reader.failed());
 }
 
-TEST(HwpBytes, VarintsComeBackAndEndAtTheEnd) {
-  for (const uint64_t value : {uint64_t{0}, uint64_t{127}, uint64_t{128}, uint64_t{1} << 63, ~uint64_t{0}}) {
-    std::string bytes;
-    AppendVarint(&bytes, value);
-    EXPECT_EQ(bytes.size(), static_cast<size_t>(VarintLength(value)));
-    ByteReader whole(bytes);
-    EXPECT_EQ(whole.Varint(), value);
-    EXPECT_FALSE(whole.failed());
-    ByteReader cut(std::string_view(bytes).substr(0, bytes.size() - 1));
-    EXPECT_EQ(cut.Varint(), 0u);
-    EXPECT_TRUE(cut.failed());
-  }
-  ByteReader endless(std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10));  // bit 64
-  EXPECT_EQ(endless.Varint(), 0u);
-  EXPECT_TRUE(endless.failed());
-}
-
-TEST(HwpBytes, ZigZagKeepsSmallNumbersSmall) {
-  EXPECT_EQ(ZigZag(0), 0u);
-  EXPECT_EQ(ZigZag(-1), 1u);
-  EXPECT_EQ(ZigZag(1), 2u);
-  EXPECT_EQ(ZigZag(kLeast), ~uint64_t{0});
-  for (const int64_t v : {kLeast, kMost, int64_t{-12345}, int64_t{0}}) EXPECT_EQ(UnZigZag(ZigZag(v)), v);
-}
-
 }  // namespace
 }  // namespace headway::pattern::hwp

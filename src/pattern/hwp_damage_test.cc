@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/little_endian.h"
+#include "base/varint.h"
 #include "pattern/hwp_blocks.h"
-#include "pattern/hwp_checksum.h"
 #include "pattern/hwp_format.h"
 #include "pattern/hwp_reader.h"
 #include "pattern/hwp_record.h"
@@ -229,13 +228,13 @@ TEST(HwpHostile, HugeCountsAskForNoMemory) {
       hwp::DecodeBudget budget(1 << 20);
       hwp::BlockUnpacker blocks;
       ASSERT_TRUE(blocks.Unpack(std::string_view(*s).substr(8), &budget).has_value());
-      hwp::ByteReader in(blocks.Get(hwp::BlockId::kRecord));
+      VarintReader in(blocks.Get(hwp::BlockId::kRecord));
       std::string record;
       for (int i = 0; i < 4; ++i) {
         const uint64_t count = in.Varint();
-        hwp::AppendVarint(&record, i == which ? uint64_t{1} << 31 : count);
+        AppendVarint(&record, i == which ? uint64_t{1} << 31 : count);
       }
-      record += in.Bytes(in.remaining());
+      record += in.Bytes(in.left());
       std::string out = s->substr(0, 8);
       hwp::AppendBlock(hwp::BlockId::kRecord, record, 1, &out);
       for (const auto id : {hwp::BlockId::kSequences, hwp::BlockId::kWidths, hwp::BlockId::kHeads, hwp::BlockId::kBits}) {

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/little_endian.h"
-#include "pattern/hwp_checksum.h"
 
 namespace headway::pattern {
 namespace {
@@ -59,7 +59,7 @@ bool SameBytes(const Section& a, const Section& b) {
 
 }  // namespace
 
-bool Section::Intact() const { return Xxh64(bytes) == checksum; }
+bool Section::Intact() const { return XxHash64(bytes) == checksum; }
 
 std::string Place(std::string_view name, uint64_t offset) {
   return std::string(name) + ", byte " + std::to_string(offset);
@@ -74,7 +74,7 @@ std::optional<Error> UnknownSection(const Section& section, std::string_view nam
                std::string(name)};
 }
 
-Section MakeSection(const Tag& tag, RankId rank, std::string_view bytes) { return {tag, rank, Xxh64(bytes), bytes}; }
+Section MakeSection(const Tag& tag, RankId rank, std::string_view bytes) { return {tag, rank, XxHash64(bytes), bytes}; }
 
 Result<Directory> ReadDirectory(std::string_view bytes, std::string_view name) {
   const Result<uint32_t> count = SectionCount(bytes, name);
@@ -83,7 +83,7 @@ Result<Directory> ReadDirectory(std::string_view bytes, std::string_view name) {
   if (bytes.size() < end + kChecksumSize) {
     return Refused(ErrorCode::kCorrupt, "the file is cut off within its directory, or its header is damaged", name);
   }
-  if (LoadLittleEndian<uint64_t>(bytes.substr(end)) != Xxh64(bytes.substr(0, end))) {
+  if (LoadLittleEndian<uint64_t>(bytes.substr(end)) != XxHash64(bytes.substr(0, end))) {
     return Refused(ErrorCode::kCorrupt, "the directory is damaged (its checksum does not match)", name);
   }
   Directory directory;
@@ -143,7 +143,7 @@ Result<std::string> AssembleFile(std::vector<Section> sections) {
   AppendLittleEndian(&file, static_cast<uint32_t>(sections.size()));
   AppendLittleEndian(&file, uint32_t{0});
   for (const Section& section : sections) AppendEntry(section, &file);
-  AppendLittleEndian(&file, Xxh64(file));
+  AppendLittleEndian(&file, XxHash64(file));
   for (const Section& section : sections) file += section.bytes;
   return file;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "pattern/hwp_wrap.h"
 namespace headway::pattern::hwp {
 namespace {
 
@@ -33,10 +34,10 @@ void WriteDoubles(const std::vector<FunctionTotals>& totals, Member member, Colu
 }
 
 template <typename Member>
-bool ReadDoubles(ColumnReader* columns, ByteReader* sequences, std::vector<int64_t>* values, Member member,
+bool ReadDoubles(ColumnReader* columns, VarintReader* sequences, std::vector<int64_t>* values, Member member,
                  std::vector<FunctionTotals>* totals) {
   const std::string_view mask = sequences->Bytes(BitmapBytes(totals->size()));
-  if (sequences->failed()) return false;
+  if (!sequences->ok()) return false;
   size_t count = 0;
   for (size_t i = 0; i < totals->size(); ++i) count += BitAt(mask, i) ? 1 : 0;
   values->resize(count);
@@ -169,7 +170,7 @@ void WriteFunctionColumns(const RankPattern& pattern, ColumnWriter* columns, std
   WriteDoubles(pattern.functions, &FunctionTotals::sigma, columns, sequences);
 }
 
-bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, ByteReader* sequences,
+bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, VarintReader* sequences,
                          DecodeBudget* budget, FunctionScratch* scratch, RankPattern* pattern) {
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   if (counts.functions > kMost || counts.steps > kMost || counts.function_steps > kMost) return false;
@@ -177,7 +178,7 @@ bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, Byte
   if (counts.function_steps > pairs) return false;
   std::string_view bitmap;
   if (counts.function_steps < pairs) bitmap = sequences->Bytes(BitmapBytes(pairs));
-  if (sequences->failed() || counts.function_steps > columns->MostValues() ||
+  if (!sequences->ok() || counts.function_steps > columns->MostValues() ||
       !budget->Take(counts.functions, sizeof(FunctionTotals)) ||
       !budget->Take(counts.function_steps, sizeof(FunctionStep))) {
     return false;

@@ -31,7 +31,7 @@ struct FunctionScratch {
 // Writes functions, function_steps and steps. function_steps must be sorted by (step, function), each pair once.
 void WriteFunctionColumns(const RankPattern& pattern, ColumnWriter* columns, std::string* sequences);
 
-[[nodiscard]] bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, ByteReader* sequences,
+[[nodiscard]] bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, VarintReader* sequences,
                                        DecodeBudget* budget, FunctionScratch* scratch, RankPattern* pattern);
 
 void WriteStepColumns(const std::vector<Step>& steps, ColumnWriter* columns);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "pattern/hwp_budget.h"
-#include "pattern/hwp_bytes.h"
 #include "pattern/hwp_columns.h"
 #include "trace/comm.h"
 
@@ -29,7 +28,7 @@ struct InstanceScratch {
 void WriteInstances(const trace::RankComms& comms, ColumnWriter* columns, std::string* sequences);
 
 // Fills comms->instances; its groups, step_numbers and step_starts must be there. False: malformed, or `budget` forbids.
-[[nodiscard]] bool ReadInstances(uint64_t count, ColumnReader* columns, ByteReader* sequences, DecodeBudget* budget,
+[[nodiscard]] bool ReadInstances(uint64_t count, ColumnReader* columns, VarintReader* sequences, DecodeBudget* budget,
                                  InstanceScratch* scratch, trace::RankComms* comms);
 
 }  // namespace headway::pattern::hwp

@@ -83,7 +83,7 @@ Result<RankPattern> SectionDecoder::Rank(std::string_view section, std::shared_p
   p.function_table = std::move(table);
   ColumnReader columns(blocks_.Get(BlockId::kWidths), blocks_.Get(BlockId::kHeads), blocks_.Get(BlockId::kTops),
                        blocks_.Get(BlockId::kBits));
-  ByteReader sequences(blocks_.Get(BlockId::kSequences));
+  VarintReader sequences(blocks_.Get(BlockId::kSequences));
   if (!ReadStepColumns(counts.steps, &columns, budget, &p.steps)) return damaged("a rank's steps are malformed");
   if (!ReadFunctionColumns(counts, &columns, &sequences, budget, &functions_, &p)) {
     return damaged("a rank's functions are malformed");
@@ -91,7 +91,7 @@ Result<RankPattern> SectionDecoder::Rank(std::string_view section, std::shared_p
   if (!ReadInstances(counts.instances, &columns, &sequences, budget, &instances_, &p.comms)) {
     return damaged("a rank's communication is malformed");
   }
-  if (!columns.AtEnd() || sequences.remaining() > 0) return damaged("a rank's columns are longer than its counts");
+  if (!columns.AtEnd() || !sequences.empty()) return damaged("a rank's columns are longer than its counts");
   if (const char* broken = BrokenReference(p)) return damaged(broken);
   return p;
 }

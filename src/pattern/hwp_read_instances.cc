@@ -5,6 +5,7 @@
 
 #include "pattern/hwp_instance_layout.h"
 #include "pattern/hwp_instances.h"
+#include "pattern/hwp_wrap.h"
 
 namespace headway::pattern::hwp {
 namespace {
@@ -66,11 +67,11 @@ bool ReadKeys(const Layout& layout, ColumnReader* columns, const RankComms& comm
   return true;
 }
 
-bool ReadKeySequence(size_t count, const Layout& layout, ByteReader* sequences, InstanceScratch* s) {
+bool ReadKeySequence(size_t count, const Layout& layout, VarintReader* sequences, InstanceScratch* s) {
   s->key_of.assign(count, 0);
   for (uint64_t highest = layout.keys - 1, shift = 0; highest >> shift != 0; shift += 8) {
     const std::string_view plane = sequences->Bytes(count);
-    if (sequences->failed()) return false;
+    if (!sequences->ok()) return false;
     for (size_t i = 0; i < count; ++i) {
       s->key_of[i] |= static_cast<uint32_t>(static_cast<uint8_t>(plane[i])) << shift;
     }
@@ -172,7 +173,7 @@ void FillStarts(const Layout& layout, ColumnReader* columns, std::string_view st
 
 }  // namespace
 
-bool ReadInstances(uint64_t count, ColumnReader* columns, ByteReader* sequences, DecodeBudget* budget,
+bool ReadInstances(uint64_t count, ColumnReader* columns, VarintReader* sequences, DecodeBudget* budget,
                    InstanceScratch* scratch, RankComms* comms) {
   if (count == 0) return true;
   Layout layout;
@@ -187,7 +188,7 @@ bool ReadInstances(uint64_t count, ColumnReader* columns, ByteReader* sequences,
     const auto byte = static_cast<uint8_t>(state);
     return byte >= 2 * kChainedBit || (byte & kExposureMask) > static_cast<uint8_t>(Exposure::kInside);
   };
-  if (sequences->failed() || std::any_of(states.begin(), states.end(), malformed)) return false;
+  if (!sequences->ok() || std::any_of(states.begin(), states.end(), malformed)) return false;
   const uint32_t rows = AssignRows(layout.row_rule, scratch->key_of, scratch->runs[1],
                                    static_cast<uint32_t>(layout.keys), &scratch->slot_of);
   comms->instances.resize(static_cast<size_t>(count));

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pattern/hwp_bytes.h"
+#include "base/varint.h"
 
 // One list of fields serves both ways: each …Fields function is called with an Output and const objects, or with an
 // Input and objects to fill. The order of the calls is the format. Structs are taken apart whole, so that a field that is
@@ -18,7 +18,7 @@ namespace {
 
 class Output {
  public:
-  void Int(int64_t value) { AppendVarint(&bytes_, ZigZag(value)); }
+  void Int(int64_t value) { AppendSignedVarint(&bytes_, value); }
   void Flag(bool value) { bytes_.push_back(value ? 1 : 0); }
   void Text(std::string_view text) {
     AppendVarint(&bytes_, text.size());
@@ -36,7 +36,7 @@ class Output {
     uint64_t last = 0;
     for (const T number : numbers) {
       const auto now = static_cast<uint64_t>(static_cast<int64_t>(number));
-      AppendVarint(&bytes_, ZigZag(static_cast<int64_t>(now - last)));
+      AppendSignedVarint(&bytes_, static_cast<int64_t>(now - last));
       last = now;
     }
   }
@@ -53,9 +53,9 @@ class Input {
 
   template <std::integral T>
   void Int(T& value) {
-    const int64_t wide = reader_.Signed();
+    const int64_t wide = reader_.SignedVarint();
     value = static_cast<T>(wide);
-    if (static_cast<int64_t>(value) != wide || (std::is_unsigned_v<T> && wide < 0)) reader_.Fail();
+    if (static_cast<int64_t>(value) != wide || (std::is_unsigned_v<T> && wide < 0)) failed_ = true;
   }
   template <typename Enum>
     requires std::is_enum_v<Enum>
@@ -65,9 +65,9 @@ class Input {
     value = static_cast<Enum>(number);
   }
   void Flag(bool& value) {
-    const uint8_t byte = reader_.Byte();
-    if (byte > 1) reader_.Fail();
-    value = byte == 1;
+    const uint64_t number = reader_.Varint();
+    if (number > 1) failed_ = true;
+    value = number == 1;
   }
   void Text(std::string& text) {
     const std::string_view bytes = reader_.Bytes(reader_.Varint());
@@ -79,7 +79,7 @@ class Input {
     list.resize(static_cast<size_t>(count_));
     for (T& element : list) {
       item(element);
-      if (reader_.failed()) return;
+      if (!ok()) return;
     }
   }
   template <typename T>
@@ -88,21 +88,22 @@ class Input {
     numbers.resize(static_cast<size_t>(count_));
     uint64_t last = 0;
     for (T& number : numbers) {
-      last += static_cast<uint64_t>(reader_.Signed());
+      last += static_cast<uint64_t>(reader_.SignedVarint());
       const auto wide = static_cast<int64_t>(last);
       number = static_cast<T>(wide);
-      if (static_cast<int64_t>(number) != wide) reader_.Fail();
+      if (static_cast<int64_t>(number) != wide) failed_ = true;
     }
   }
 
   // Charges `bytes` that are about to be allocated.
   bool Afford(uint64_t bytes) {
-    if (budget_->Take(bytes)) return true;
-    reader_.Fail();
-    return false;
+    if (!budget_->Take(bytes)) failed_ = true;
+    return ok();
   }
 
-  [[nodiscard]] ByteReader& reader() { return reader_; }
+  void Fail() { failed_ = true; }
+  [[nodiscard]] bool ok() const { return !failed_ && reader_.ok(); }
+  [[nodiscard]] bool AtEnd() const { return ok() && reader_.empty(); }
 
  private:
   static constexpr size_t kShort = 15;  // no allocation of its own
@@ -110,14 +111,14 @@ class Input {
   // Every element takes at least a byte, so a count beyond what is left is a lie.
   bool Count(size_t size) {
     count_ = reader_.Varint();
-    if (count_ <= reader_.remaining() && budget_->Take(count_, size)) return true;
-    reader_.Fail();
-    return false;
+    if (!reader_.CanHold(count_) || !budget_->Take(count_, size)) failed_ = true;
+    return ok();
   }
 
-  ByteReader reader_;
+  VarintReader reader_;
   DecodeBudget* budget_;
   uint64_t count_ = 0;
+  bool failed_ = false;
 };
 
 // Enums are written as their number.
@@ -270,13 +271,13 @@ void LogFields(Output& io, const trace::ImportLog& log) {
 void LogFields(Input& io, trace::ImportLog* log) {
   uint64_t count = 0;
   io.Int(count);
-  for (; count > 0 && !io.reader().failed(); --count) {
+  for (; count > 0 && io.ok(); --count) {
     std::string name;
     trace::Problem problem;
     io.Text(name);
     ProblemFields(io, problem);
     if (problem.kind > trace::ProblemKind::kDropped || !io.Afford(kLogNode)) {
-      io.reader().Fail();
+      io.Fail();
       return;
     }
     log->Restore(std::move(name), std::move(problem));
@@ -300,7 +301,7 @@ bool ReadRecord(std::string_view record, DecodeBudget* budget, RankPattern* patt
   CountsFields(io, *counts);
   PatternFields(io, *pattern);
   LogFields(io, &pattern->log);
-  return !io.reader().failed() && io.reader().remaining() == 0;
+  return io.AtEnd();
 }
 
 }  // namespace headway::pattern::hwp

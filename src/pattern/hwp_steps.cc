@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "pattern/hwp_bytes.h"
 #include "pattern/hwp_functions.h"
+#include "pattern/hwp_wrap.h"
 
 namespace headway::pattern::hwp {
 namespace {

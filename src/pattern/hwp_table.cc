@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pattern/hwp_bytes.h"
+#include "base/varint.h"
 #include "pattern/hwp_functions.h"
 
 namespace headway::pattern::hwp {
@@ -40,9 +40,9 @@ std::string WriteFunctionTable(const FunctionTable& table) {
 }
 
 bool ReadFunctionTable(std::string_view bytes, DecodeBudget* budget, FunctionTable* table) {
-  ByteReader in(bytes);
+  VarintReader in(bytes);
   const uint64_t count = in.Varint();
-  if (count > in.remaining() || !budget->Take(count, sizeof(FunctionName))) return false;
+  if (!in.CanHold(count) || !budget->Take(count, sizeof(FunctionName))) return false;
   table->assign(static_cast<size_t>(count), FunctionName());
   for (size_t i = 0; i < count; ++i) {
     const uint64_t up = in.Varint();
@@ -50,12 +50,12 @@ bool ReadFunctionTable(std::string_view bytes, DecodeBudget* budget, FunctionTab
     (*table)[i].parent = up == 0 ? -1 : static_cast<FunctionId>(i - up);
   }
   for (FunctionName& f : *table) {
-    const uint8_t work_class = in.Byte();
+    const uint64_t work_class = in.Varint();
     if (work_class >= kWorkClasses) return false;
     f.work_class = static_cast<WorkClass>(work_class);
   }
   const uint64_t resource_count = in.Varint();
-  if (resource_count > in.remaining() || !budget->Take(resource_count, sizeof(std::string_view))) return false;
+  if (!in.CanHold(resource_count) || !budget->Take(resource_count, sizeof(std::string_view))) return false;
   std::vector<std::string_view> resources(static_cast<size_t>(resource_count) + 1);
   for (size_t i = 1; i < resources.size(); ++i) resources[i] = in.Bytes(in.Varint());
   for (FunctionName& f : *table) {
@@ -68,7 +68,7 @@ bool ReadFunctionTable(std::string_view bytes, DecodeBudget* budget, FunctionTab
     if (!budget->Take(name.size())) return false;
     f.name.assign(name);
   }
-  return !in.failed() && in.remaining() == 0;
+  return in.ok() && in.empty();
 }
 
 }  // namespace headway::pattern::hwp

@@ -8,6 +8,7 @@
 
 #include "pattern/hwp_instance_layout.h"
 #include "pattern/hwp_instances.h"
+#include "pattern/hwp_wrap.h"
 
 namespace headway::pattern::hwp {
 namespace {

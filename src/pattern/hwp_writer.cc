@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/file_io.h"
 #include "pattern/hwp_format.h"
 #include "pattern/hwp_rank.h"
 
@@ -29,6 +30,10 @@ std::string WriteHwp(std::span<const RankPattern> ranks) {
   Result<std::string> file = hwp::AssembleFile(std::move(sections));
   HEADWAY_CHECK(file.has_value());
   return std::move(*file);
+}
+
+Result<void> WriteHwpFile(const std::string& path, std::span<const RankPattern> ranks) {
+  return WriteFileAtomically(path, WriteHwp(ranks));
 }
 
 }  // namespace headway::pattern

@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 
-namespace headway {
+namespace headway::pattern::hwp {
 
-std::string ZstdCompress(std::string_view bytes, int level) {
+std::string CompressBlock(std::string_view bytes, int level) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
   const size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
   HEADWAY_CHECK(ZSTD_isError(size) == 0);
@@ -15,18 +15,18 @@ std::string ZstdCompress(std::string_view bytes, int level) {
   return out;
 }
 
-struct ZstdDecompressor::Context {
+struct BlockDecompressor::Context {
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
   ~Context() { ZSTD_freeDCtx(zstd); }
 };
 
-ZstdDecompressor::ZstdDecompressor() : context_(std::make_unique<Context>()) {}
-ZstdDecompressor::~ZstdDecompressor() = default;
-ZstdDecompressor::ZstdDecompressor(ZstdDecompressor&&) noexcept = default;
+BlockDecompressor::BlockDecompressor() : context_(std::make_unique<Context>()) {}
+BlockDecompressor::~BlockDecompressor() = default;
+BlockDecompressor::BlockDecompressor(BlockDecompressor&&) noexcept = default;
 
-bool ZstdDecompressor::Decompress(std::string_view packed, std::span<char> out) {
+bool BlockDecompressor::Decompress(std::string_view packed, std::span<char> out) {
   const size_t size = ZSTD_decompressDCtx(context_->zstd, out.data(), out.size(), packed.data(), packed.size());
   return ZSTD_isError(size) == 0 && size == out.size();
 }
 
-}  // namespace headway
+}  // namespace headway::pattern::hwp

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipeline stages whose ranks all take longer than those of the other stages.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/explain.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+// A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark.
+constexpr int kNaturalPercent = 25;
+
+struct Stage {
+  int32_t number = 0;
+  std::vector<size_t> ranks;
+  std::vector<Nanos> own;  // by axis step: median over its ranks
+};
+
+std::vector<Stage> Stages(const AnalysisInput& in) {
+  std::map<int32_t, Stage> stages;
+  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+    const int32_t number = in.job.coordinates[r].stage;
+    if (number < 0) continue;
+    stages[number].number = number;
+    stages[number].ranks.push_back(r);
+  }
+  std::vector<Stage> out;
+  for (auto& [number, stage] : stages) {
+    for (size_t s = 0; s < in.job.num_steps(); ++s) {
+      std::vector<Nanos> values;
+      for (const size_t r : stage.ranks) {
+        if (const Nanos own = in.excess.own[r * in.job.num_steps() + s]; own != kNoValue) values.push_back(own);
+      }
+      // The faster half of a stage speaks for it: a slow rank in it is a finding of its own.
+      std::sort(values.begin(), values.end());
+      stage.own.push_back(values.empty() ? 0 : values[(values.size() - 1) / 2]);
+    }
+    out.push_back(std::move(stage));
+  }
+  return out;
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
+                        std::vector<Nanos> excess, bool natural) {
+  const Job& job = in.job;
+  std::vector<size_t> steps;
+  for (size_t s = 0; s < excess.size(); ++s) {
+    if (excess[s] > 0) steps.push_back(s);
+  }
+  std::vector<Sample> references;
+  std::vector<Nanos> others;
+  for (const Stage& other : stages) {
+    if (other.number == stage.number) continue;
+    for (const size_t r : other.ranks) references.push_back({r, steps});
+    others.push_back(Median(other.own));
+  }
+  const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references);
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  finding.cause = "stage-imbalance";
+  finding.id = "stage-imbalance-" + std::to_string(stage.number);
+  FillScope(job, stage.ranks, &finding.scope);
+  finding.scope.stage = stage.number;
+  finding.scope.function = why.function;
+  finding.when = ClassifyWhen(excess, job.steps);
+  finding.headline = "stage " + std::to_string(stage.number) + ", " + Who(job, finding.scope);
+  finding.sentence = "All ranks of stage " + std::to_string(stage.number) + " take " + Milliseconds(Median(stage.own)) +
+                     " of own time per step, the other stages " + Milliseconds(Median(others)) +
+                     (why.function.empty() ? "" : ", mostly in " + why.function) + ".";
+  finding.suggestion = "move layers from this stage to the others";
+  finding.confidence = report::Confidence::kLikely;
+  finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
+  finding.evidence.push_back({"own time per step", Milliseconds(Median(stage.own)), "", Milliseconds(Median(std::move(others))),
+                              "median over ranks and steps; peers: the other stages"});
+  candidate.excess = excess;
+  candidate.at_most_info = natural;
+  for (const size_t r : stage.ranks) RemoveOwnTime(job, r, {}, excess, &candidate.edit);
+  return candidate;
+}
+
+}  // namespace
+
+void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  const std::vector<Stage> stages = Stages(in);
+  if (stages.size() < 2) return;
+  const Nanos threshold = in.job.median_step / 50;
+  for (const Stage& stage : stages) {
+    std::vector<Nanos> excess(in.job.num_steps(), 0), typical;
+    size_t struck = 0;
+    for (size_t s = 0; s < excess.size(); ++s) {
+      std::vector<Nanos> others;
+      for (const Stage& other : stages) {
+        if (other.number != stage.number) others.push_back(other.own[s]);
+      }
+      const Nanos x = stage.own[s] - Median(std::move(others));
+      if (x < threshold) continue;
+      excess[s] = x;
+      ++struck;
+    }
+    if (struck * 4 < in.job.num_steps() * 3) continue;
+    const Nanos usual = Median(std::vector<Nanos>(excess));
+    const bool natural = usual * 100 < (Median(std::vector<Nanos>(stage.own)) - usual) * kNaturalPercent;
+    out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), natural));
+  }
+}
+
+}  // namespace headway::diagnose
