@@ -38,8 +38,8 @@ std::string MemberName(const std::string& archive, std::string_view member) {
   return Printable(archive + ":" + std::string(member));
 }
 
-InputItem FileItem(const std::string& path, InputKind kind, int64_t size) {
-  InputItem item{.display_name = Printable(path), .kind = kind, .path = path, .size = size};
+InputItem FileItem(const std::string& path, int64_t size) {
+  InputItem item{.display_name = Printable(path), .kind = InputKind::kFile, .path = path, .size = size};
   item.open = [path, name = item.display_name](const SourceOptions& options) -> Result<std::unique_ptr<ByteSource>> {
     auto raw = FileSource::Open(path, name, options);
     if (!raw) return std::unexpected(raw.error());
@@ -48,11 +48,31 @@ InputItem FileItem(const std::string& path, InputKind kind, int64_t size) {
   return item;
 }
 
+// A stream can be read once only: archives, which need a first look, cannot be.
+Result<std::unique_ptr<ByteSource>> OpenStream(std::unique_ptr<ByteSource> raw, const SourceOptions& options) {
+  Peeked outside = PeekFirst(std::move(raw), 4);
+  const bool is_zip = LooksLikeZip(outside.first);
+  Peeked inside = PeekFirst(Unpacked(std::move(outside.source), options), kTarBlock);
+  if (is_zip || LooksLikeTar(inside.first)) {
+    return MakeError(ErrorCode::kUnsupported, "an archive cannot be read from a pipe; give the archive file itself",
+                     inside.source->name());
+  }
+  return std::move(inside.source);
+}
+
+InputItem PipeItem(const std::string& path) {
+  InputItem item{.display_name = Printable(path), .kind = InputKind::kPipe, .path = path};
+  item.open = [path, name = item.display_name](const SourceOptions& options) -> Result<std::unique_ptr<ByteSource>> {
+    auto raw = FileSource::Open(path, name, options);
+    if (!raw) return std::unexpected(raw.error());
+    return OpenStream(std::move(*raw), options);
+  };
+  return item;
+}
+
 InputItem StandardInputItem() {
   InputItem item{.display_name = "standard input", .kind = InputKind::kStandardInput};
-  item.open = [](const SourceOptions& options) -> Result<std::unique_ptr<ByteSource>> {
-    return Unpacked(FileSource::StandardInput(options), options);
-  };
+  item.open = [](const SourceOptions& options) { return OpenStream(FileSource::StandardInput(options), options); };
   return item;
 }
 
@@ -135,7 +155,7 @@ InputSet LookInto(const std::string& path, int64_t size) {
   if (LooksLikeTar(first)) {
     AddTar(path, packing, &set);
   } else {
-    set.items.push_back(FileItem(path, InputKind::kFile, size));
+    set.items.push_back(FileItem(path, size));
   }
   return set;
 }
@@ -167,7 +187,7 @@ void AddPath(const std::string& given, Found* found) {
       found->set.problems.push_back(Error{ErrorCode::kNotFound, "there are no files in this folder", Printable(path)});
     }
   } else {
-    found->set.items.push_back(FileItem(path, InputKind::kPipe, -1));
+    found->set.items.push_back(PipeItem(path));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/input_set.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -152,6 +153,44 @@ TEST(InputSet, PipesAndStandardInputAreNotTouched) {
   EXPECT_EQ(Names(set, folder), (Strings{"pipe", "run/a", "standard input"}));
   EXPECT_EQ(set.items[0].kind, InputKind::kPipe);
   EXPECT_EQ(set.items[2].kind, InputKind::kStandardInput);
+}
+
+// Replaces standard input for the time of a test.
+class StandardInputFrom {
+ public:
+  explicit StandardInputFrom(const std::string& path) : before_(::dup(STDIN_FILENO)) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ::dup2(fd, STDIN_FILENO);
+    ::close(fd);
+  }
+  ~StandardInputFrom() {
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+
+ private:
+  int before_;
+};
+
+TEST(InputSet, StandardInputIsUnpackedButNoArchive) {
+  const TestFolder folder;
+  const std::string packed = folder.Write("a.gz", FromHex(kGzip));
+  const InputSet set = List({"-"});
+  ASSERT_EQ(set.items.size(), 1u);
+  for (const size_t chunk : {size_t{1}, size_t{1} << 20}) {
+    const StandardInputFrom input(packed);
+    auto source = set.items[0].Open({.chunk_size = chunk});
+    ASSERT_TRUE(source) << source.error().ToString();
+    EXPECT_EQ((*source)->name(), "standard input");
+    EXPECT_EQ(ReadAll(**source), SampleText());
+  }
+  for (const std::string_view archive : {kZip, kTarGzGnu}) {
+    const StandardInputFrom input(folder.Write("archive", FromHex(archive)));
+    const auto source = set.items[0].Open();
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().ToString(),
+              "standard input: an archive cannot be read from a pipe; give the archive file itself");
+  }
 }
 
 TEST(InputSet, HostileNamesAreMadePrintable) {
