@@ -7,6 +7,17 @@
 #include <numeric>
 
 namespace headway::pattern {
+namespace {
+
+// What a function's numbers are kept to: finer than anything is concluded from, and half the size in a .hwp file.
+Nanos WholeMicroseconds(Nanos t) { return (t + kMicrosecond / 2) / kMicrosecond * kMicrosecond; }
+double SixteenBits(double x) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);
+  return std::ldexp(std::round(std::ldexp(mantissa, 16)), exponent - 16);
+}
+
+}  // namespace
 
 std::string StripAddresses(std::string_view name) {
   std::string out;
@@ -183,9 +194,13 @@ void FunctionTree::Export(Nanos window, size_t max_functions, double min_share, 
     t.total += row.total;
     t.uncovered += row.uncovered > 0 ? row.uncovered : row.own;  // host functions: their exclusive time
     if (kept[i] && row.util_weight > 0) {
-      t.mu = row.util_mean;
-      t.sigma = std::sqrt(std::max(0.0, row.util_m2 / row.util_weight));
+      t.mu = SixteenBits(row.util_mean);
+      t.sigma = SixteenBits(std::sqrt(std::max(0.0, row.util_m2 / row.util_weight)));
     }
+  }
+  for (FunctionTotals& t : totals) {
+    t.total = WholeMicroseconds(t.total);
+    t.uncovered = WholeMicroseconds(t.uncovered);
   }
   for (FunctionStep& row : rows_) row.function = Exported(row.function);
   std::sort(rows_.begin(), rows_.end(), [](const FunctionStep& a, const FunctionStep& b) {
@@ -201,7 +216,7 @@ void FunctionTree::Export(Nanos window, size_t max_functions, double min_share, 
       merged.push_back(row);
     }
   }
-  for (FunctionStep& row : merged) row.own = (row.own + kMicrosecond / 2) / kMicrosecond * kMicrosecond;
+  for (FunctionStep& row : merged) row.own = WholeMicroseconds(row.own);
   std::erase_if(merged, [](const FunctionStep& row) { return row.own == 0 && row.calls == 0; });
   out->function_table = std::make_shared<const FunctionTable>(std::move(table));
 }

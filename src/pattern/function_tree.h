@@ -38,7 +38,8 @@ class FunctionTree {
 
   // Moves the table, totals and rows into `out`. Keeps the `max_functions` heaviest nodes (by own time, or uncovered
   // time, of the node and all below it) that hold at least `min_share` of `window`; the rest is charged to the nearest
-  // kept ancestor of its class, else to "(other)". Own times are rounded to whole microseconds. O(n log n).
+  // kept ancestor of its class, else to "(other)". Times are rounded to whole microseconds, mu and sigma
+  // to 16 significant bits. O(n log n).
   void Export(Nanos window, size_t max_functions, double min_share, RankPattern* out);
 
   // After Export: the table index a node ended up in; -1 for kRoot.

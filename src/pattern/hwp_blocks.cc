@@ -37,16 +37,16 @@ Result<void> BlockUnpacker::Unpack(std::string_view section, DecodeBudget* budge
     if (id <= last_id) return Damaged("the blocks of a section are out of order");
     last_id = id;
     if (codec > static_cast<uint8_t>(Codec::kZstd)) {
-      return MakeError(ErrorCode::kUnsupported, "written by a newer headway (packed in a way this program does not know): update headway");
+      return MakeError(ErrorCode::kUnsupported,
+                       "written by a newer headway (packed in a way this program does not know): update headway");
     }
     const uint64_t raw_length = codec == static_cast<uint8_t>(Codec::kZstd) ? in.Varint() : 0;
     const std::string_view stored = in.Bytes(in.Varint());
     if (!in.ok()) return Damaged("a block of a section is longer than the section");
     if (static_cast<size_t>(id) >= kKnown) {
       if ((id & kOptionalBlock) != 0) continue;
-      return MakeError(ErrorCode::kUnsupported,
-                       "written by a newer headway (it needs block " + std::to_string(id) +
-                           ", which this program does not know): update headway");
+      return MakeError(ErrorCode::kUnsupported, "written by a newer headway (it needs block " + std::to_string(id) +
+                                                    ", which this program does not know): update headway");
     }
     std::string_view& block = blocks_[static_cast<size_t>(id)];
     block = stored;

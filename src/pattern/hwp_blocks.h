@@ -8,14 +8,14 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "pattern/hwp_zstd.h"
 #include "pattern/hwp_budget.h"
+#include "pattern/hwp_zstd.h"
 
 namespace headway::pattern::hwp {
 
 enum class BlockId : uint8_t {
-  kTable = 1,      // of a function table section
-  kRecord = 2,     // of a rank section, this and the following
+  kTable = 1,   // of a function table section
+  kRecord = 2,  // of a rank section, this and the following
   kSequences = 3,
   kWidths = 4,
   kHeads = 5,

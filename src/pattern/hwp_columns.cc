@@ -43,8 +43,9 @@ uint64_t Cost(std::span<const uint64_t> values, const PieceShape& shape) {
 }
 
 PieceShape Choose(std::span<const uint64_t> values) {
-  const auto [least, most] = std::minmax_element(
-      values.begin(), values.end(), [](uint64_t a, uint64_t b) { return static_cast<int64_t>(a) < static_cast<int64_t>(b); });
+  const auto [least, most] = std::minmax_element(values.begin(), values.end(), [](uint64_t a, uint64_t b) {
+    return static_cast<int64_t>(a) < static_cast<int64_t>(b);
+  });
   const auto smallest = static_cast<int64_t>(*least);
   const int top = std::min(kMaxWidth, static_cast<int>(std::bit_width(*most - *least)) + 1);
   PieceShape best;
@@ -243,8 +244,6 @@ bool ColumnReader::Outliers(size_t count, int width, int64_t* out) {
   return true;
 }
 
-bool ColumnReader::AtEnd() const {
-  return widths_.empty() && heads_.empty() && tops_.empty() && bit_end_ - bit_ < 8;
-}
+bool ColumnReader::AtEnd() const { return widths_.empty() && heads_.empty() && tops_.empty() && bit_end_ - bit_ < 8; }
 
 }  // namespace headway::pattern::hwp

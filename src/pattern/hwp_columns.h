@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of integers as a .hwp file packs them: short rows of like numbers, each as its smallest value plus the rest in
-// as few bits as the row needs, outliers apart (docs/hwp-format.md, "Columns"). Jitter cannot be predicted, only stored
-// in no more bits than it has; a byte-wise code would waste half a byte of every number.
+// Columns of integers as a .hwp file packs them: short rows of like numbers, each as its smallest value plus the rest
+// in as few bits as the row needs, outliers apart (docs/hwp-format.md, "Columns"). Jitter cannot be predicted, only
+// stored in no more bits than it has; a byte-wise code would waste half a byte of every number.
 #pragma once
 
 #include <cstdint>

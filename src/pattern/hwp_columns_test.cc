@@ -26,7 +26,9 @@ ColumnStreams Write(const Column& column) {
   return writer.Take();
 }
 
-size_t Bytes(const ColumnStreams& s) { return s.widths.size() + s.heads.size() + s.tops.size() + s.bits.size() - kBitPadding; }
+size_t Bytes(const ColumnStreams& s) {
+  return s.widths.size() + s.heads.size() + s.tops.size() + s.bits.size() - kBitPadding;
+}
 
 void ExpectRoundTrip(const Column& column) {
   const ColumnStreams streams = Write(column);

@@ -137,8 +137,10 @@ TEST(HwpFuture, ANewerVersionSaysToUpdate) {
 
 // What the document shows byte for byte.
 TEST(HwpFormat, AnEmptyFileIsTheOneInTheDocument) {
-  const std::string expected("\x89HWP\r\n\x1a\n\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-                             "\x0f\x7f\x53\x8b\xb7\x74\x3f\x0f", 32);
+  const std::string expected(
+      "\x89HWP\r\n\x1a\n\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+      "\x0f\x7f\x53\x8b\xb7\x74\x3f\x0f",
+      32);
   EXPECT_EQ(WriteHwp({}), expected);
 }
 
@@ -237,7 +239,8 @@ TEST(HwpHostile, HugeCountsAskForNoMemory) {
       record += in.Bytes(in.left());
       std::string out = s->substr(0, 8);
       hwp::AppendBlock(hwp::BlockId::kRecord, record, 1, &out);
-      for (const auto id : {hwp::BlockId::kSequences, hwp::BlockId::kWidths, hwp::BlockId::kHeads, hwp::BlockId::kBits}) {
+      for (const auto id :
+           {hwp::BlockId::kSequences, hwp::BlockId::kWidths, hwp::BlockId::kHeads, hwp::BlockId::kBits}) {
         hwp::AppendBlock(id, blocks.Get(id), 0, &out);
       }
       *s = out;

@@ -46,8 +46,8 @@ class WildPattern {
     }
     p.function_table = std::make_shared<const FunctionTable>(std::move(table));
     for (int32_t s = 0; s < steps; ++s) {
-      Step step{Int(), Int(), Int(), Int(), {}, Int(), Int(), functions == 0 ? -1 : Below(functions) - 1, Int32(), Int32(),
-                Int32(), Int(), Int(), Int()};
+      Step step{Int(),   Int(),   Int(),   Int(), {},    Int(), Int(), functions == 0 ? -1 : Below(functions) - 1,
+                Int32(), Int32(), Int32(), Int(), Int(), Int()};
       for (Nanos& time : step.by_class) time = Int();
       p.steps.push_back(step);
       for (int32_t f = 0; f < functions; ++f) {
@@ -58,7 +58,8 @@ class WildPattern {
     p.steps_marked = Flag();
     p.has_device = Flag();
     p.linked_only = Flag();
-    for (Nanos* n : {&p.window_start, &p.window_end, &p.events, &p.unknown_name_time, &p.overhead, &p.thinned_instances}) {
+    for (Nanos* n :
+         {&p.window_start, &p.window_end, &p.events, &p.unknown_name_time, &p.overhead, &p.thinned_instances}) {
       *n = Int();
     }
     for (auto* sums : {&p.device_all, &p.device_linked}) {
@@ -106,22 +107,33 @@ class WildPattern {
     m->groups = Groups();
     for (int n = Below(4); n > 0; --n) m->lanes.push_back({Flag(), Int32(), Int(), Int(), Text()});
     for (int n = Below(3); n > 0; --n) m->devices.push_back(Text()), m->profiler_messages.push_back(Text());
-    for (int n = Below(3); n > 0; --n) m->versions.emplace_back(Text(), Text()), m->categories.emplace_back(Text(), Int());
+    for (int n = Below(3); n > 0; --n)
+      m->versions.emplace_back(Text(), Text()), m->categories.emplace_back(Text(), Int());
     m->with_stack = Flag(), m->record_shapes = Flag(), m->time_resolution = Int(), m->time_base = Int();
   }
   void Comms(trace::RankComms* c) {
     c->rank = Int32(), c->host = Text(), c->host_known = Flag(), c->declared = Groups();
     for (int n = Below(4); n > 0; --n) {
-      c->groups.push_back({Text(), Text(), Ranks(), Int32(), static_cast<trace::LaneId>(random_()), Int(), Flag(), Flag()});
+      c->groups.push_back(
+          {Text(), Text(), Ranks(), Int32(), static_cast<trace::LaneId>(random_()), Int(), Flag(), Flag()});
     }
     for (int n = Below(4); n > 0; --n) c->runloop_tids.push_back(Int());
     for (int n = Below(5); n > 0; --n) c->step_numbers.push_back(Int()), c->step_starts.push_back(Int());
     if (c->groups.empty()) return;
     const bool ticks = Flag();
     for (int n = Below(300); n > 0; --n) {
-      trace::CommInstance i{Int(), Int(), Int(), Int(), Int(), Int(), Int(), Below(static_cast<int32_t>(c->groups.size())),
-                            Below(static_cast<int32_t>(c->step_numbers.size()) + 1) - 1, Int32(),
-                            static_cast<trace::CommOp>(random_() % 14), Flag()};
+      trace::CommInstance i{Int(),
+                            Int(),
+                            Int(),
+                            Int(),
+                            Int(),
+                            Int(),
+                            Int(),
+                            Below(static_cast<int32_t>(c->groups.size())),
+                            Below(static_cast<int32_t>(c->step_numbers.size()) + 1) - 1,
+                            Int32(),
+                            static_cast<trace::CommOp>(random_() % 14),
+                            Flag()};
       if (ticks) {
         for (Nanos* t : {&i.start, &i.end, &i.exposed, &i.exposed_begin, &i.exposed_end}) *t = *t / 250 * 250;
       }
@@ -145,7 +157,9 @@ std::vector<RankPattern> Read(std::string_view bytes) {
   return std::move(contents->ranks);
 }
 
-SampleShape Small(RankId rank) { return {.functions = 30, .steps = 3, .collectives = 12, .rank = rank, .world_size = 16}; }
+SampleShape Small(RankId rank) {
+  return {.functions = 30, .steps = 3, .collectives = 12, .rank = rank, .world_size = 16};
+}
 
 TEST(HwpFile, ARealisticRankComesBack) {
   const RankPattern pattern = MakeSamplePattern({}, 1);

@@ -69,9 +69,10 @@ std::optional<Error> UnknownSection(const Section& section, std::string_view nam
   if (section.tag == kTableTag || section.tag == kRankTag || IsOptional(section.tag)) return std::nullopt;
   std::string tag;
   for (const char c : section.tag) tag += c >= ' ' && c <= '~' ? c : '?';
-  return Error{ErrorCode::kUnsupported,
-               "written by a newer headway (it needs section \"" + tag + "\", which this program does not know): update headway",
-               std::string(name)};
+  return Error{
+      ErrorCode::kUnsupported,
+      "written by a newer headway (it needs section \"" + tag + "\", which this program does not know): update headway",
+      std::string(name)};
 }
 
 Section MakeSection(const Tag& tag, RankId rank, std::string_view bytes) { return {tag, rank, XxHash64(bytes), bytes}; }

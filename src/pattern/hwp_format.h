@@ -31,9 +31,9 @@ inline constexpr Tag kRankTag = {'R', 'A', 'N', 'K'};
 
 struct Section {
   Tag tag{};
-  RankId rank = -1;         // of a rank section; -1 also for a rank that does not know its number
-  uint64_t checksum = 0;    // XXH64 of the bytes, seed 0
-  std::string_view bytes;   // whole: of a cut file's directory only the sections that are there are listed
+  RankId rank = -1;        // of a rank section; -1 also for a rank that does not know its number
+  uint64_t checksum = 0;   // XXH64 of the bytes, seed 0
+  std::string_view bytes;  // whole: of a cut file's directory only the sections that are there are listed
 
   [[nodiscard]] bool Intact() const;
 };
@@ -41,8 +41,8 @@ struct Section {
 // A file's sections in the order of the file.
 struct Directory {
   std::vector<Section> sections;
-  uint64_t missing_ranks = 0;         // rank sections that the directory lists and the file ends before
-  std::vector<Error> problems;        // cut off, or something behind the last section
+  uint64_t missing_ranks = 0;   // rank sections that the directory lists and the file ends before
+  std::vector<Error> problems;  // cut off, or something behind the last section
 };
 
 // Fails where nothing can be read: not a .hwp file, a newer format, a damaged or incomplete directory. Does not look

@@ -11,7 +11,6 @@
 namespace headway::pattern::hwp {
 namespace {
 
-
 bool BitAt(std::string_view bits, size_t bit) { return (static_cast<uint8_t>(bits[bit / 8]) >> (bit % 8) & 1) != 0; }
 void SetBit(std::string* bits, size_t bit) { (*bits)[bit / 8] = static_cast<char>((*bits)[bit / 8] | 1 << (bit % 8)); }
 uint64_t BitmapBytes(uint64_t bits) { return bits / 8 + (bits % 8 != 0 ? 1 : 0); }

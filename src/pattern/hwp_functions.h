@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions in a .hwp file: the table of names that ranks share, and what one rank measured of them, in all and per step
-// (docs/hwp-format.md, "Function table" and "Function columns").
+// Functions in a .hwp file: the table of names that ranks share, and what one rank measured of them, in all and per
+// step (docs/hwp-format.md, "Function table" and "Function columns").
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ class StartPredictor {
   std::vector<int64_t> group_end_;
   std::vector<uint32_t> group_run_;  // the run that group_end_ belongs to; 0 = none yet
   uint32_t run_ = 0;
-  bool first_ = false;       // of its run
+  bool first_ = false;  // of its run
   int64_t run_start_ = 0;
   int64_t last_start_ = 0;
   int64_t last_end_ = 0;
@@ -54,10 +54,10 @@ class StartPredictor {
 
 // How the exposed interval lies in an instance. The low bits of its state byte; the next one is `chained`.
 enum class Exposure : uint8_t {
-  kZero,     // exposed, exposed_begin and exposed_end are all 0
-  kNone,     // exposed is 0, begin and end are the instance's start
-  kWhole,    // from the instance's start to its end
-  kToEnd,    // from later (or earlier) than its start to its end
+  kZero,   // exposed, exposed_begin and exposed_end are all 0
+  kNone,   // exposed is 0, begin and end are the instance's start
+  kWhole,  // from the instance's start to its end
+  kToEnd,  // from later (or earlier) than its start to its end
   kFromStart,
   kInside,
 };

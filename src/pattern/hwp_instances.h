@@ -27,7 +27,8 @@ struct InstanceScratch {
 // Writes comms.instances. local_group, step and op must be in range.
 void WriteInstances(const trace::RankComms& comms, ColumnWriter* columns, std::string* sequences);
 
-// Fills comms->instances; its groups, step_numbers and step_starts must be there. False: malformed, or `budget` forbids.
+// Fills comms->instances; its groups, step_numbers and step_starts must be there. False: malformed, or `budget`
+// forbids.
 [[nodiscard]] bool ReadInstances(uint64_t count, ColumnReader* columns, VarintReader* sequences, DecodeBudget* budget,
                                  InstanceScratch* scratch, trace::RankComms* comms);
 

@@ -26,7 +26,8 @@ class SectionDecoder {
   // Checksum of the table section that a rank section speaks of.
   [[nodiscard]] static Result<uint64_t> TableOf(std::string_view section);
 
-  // Errors are one sentence, without a place; TableOf must have gone well. `budget` limits the memory: DecodeBudget::Allowed(section.size()).
+  // Errors are one sentence, without a place; TableOf must have gone well. `budget` limits the memory:
+  // DecodeBudget::Allowed(section.size()).
   [[nodiscard]] Result<RankPattern> Rank(std::string_view section, std::shared_ptr<const FunctionTable> table,
                                          DecodeBudget* budget);
   [[nodiscard]] Result<FunctionTable> Table(std::string_view section, DecodeBudget* budget);

@@ -147,8 +147,8 @@ void FillDurations(ColumnReader* columns, std::string_view states, uint32_t rows
   }
 }
 
-void FillStarts(const Layout& layout, ColumnReader* columns, std::string_view states, uint32_t rows,
-                InstanceScratch* s, RankComms* comms) {
+void FillStarts(const Layout& layout, ColumnReader* columns, std::string_view states, uint32_t rows, InstanceScratch* s,
+                RankComms* comms) {
   ReadRowColumn(states, rows, [](Exposure) { return true; }, columns, s, 0);
   if (columns->failed()) return;
   StartPredictor predictor(layout.start_rule, layout.tick, *comms);

@@ -99,7 +99,8 @@ Result<HwpContents> HwpReader::Read(std::string_view bytes, std::string_view nam
       contents.problems.push_back(std::move(rank.error()));  // not again for a table that several ranks share
     }
   }
-  if (contents.ranks.empty() && !contents.problems.empty()) return std::unexpected(std::move(contents.problems.front()));
+  if (contents.ranks.empty() && !contents.problems.empty())
+    return std::unexpected(std::move(contents.problems.front()));
   return contents;
 }
 

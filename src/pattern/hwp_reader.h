@@ -19,7 +19,8 @@ namespace headway::pattern {
 // A file as bytes in memory, its directory read. Must not outlive the bytes. Immutable: threads may share it.
 class HwpFile {
  public:
-  // Fails where no rank can be read: not a .hwp file, a newer format, a damaged directory. `name` is for error messages.
+  // Fails where no rank can be read: not a .hwp file, a newer format, a damaged directory. `name` is for error
+  // messages.
   [[nodiscard]] static Result<HwpFile> Open(std::string_view bytes, std::string_view name);
 
   [[nodiscard]] size_t rank_count() const { return ranks_.size(); }  // whose sections are there

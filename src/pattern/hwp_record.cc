@@ -11,8 +11,8 @@
 #include "base/varint.h"
 
 // One list of fields serves both ways: each …Fields function is called with an Output and const objects, or with an
-// Input and objects to fill. The order of the calls is the format. Structs are taken apart whole, so that a field that is
-// added to one of them stops this file from compiling until the format has it.
+// Input and objects to fill. The order of the calls is the format. Structs are taken apart whole, so that a field that
+// is added to one of them stops this file from compiling until the format has it.
 namespace headway::pattern::hwp {
 namespace {
 

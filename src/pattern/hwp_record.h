@@ -23,6 +23,7 @@ struct ColumnCounts {
 [[nodiscard]] std::string WriteRecord(const RankPattern& pattern);
 
 // Fills the parts of `pattern` that the record holds. False: the record is malformed, or `budget` forbids it.
-[[nodiscard]] bool ReadRecord(std::string_view record, DecodeBudget* budget, RankPattern* pattern, ColumnCounts* counts);
+[[nodiscard]] bool ReadRecord(std::string_view record, DecodeBudget* budget, RankPattern* pattern,
+                              ColumnCounts* counts);
 
 }  // namespace headway::pattern::hwp

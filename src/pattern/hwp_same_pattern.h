@@ -39,10 +39,10 @@ inline bool Same(const Step& x, const Step& y) {
   const auto& [number, start, end, marked_end, by_class, longest_stretch, longest_stretch_start,
                longest_stretch_function, launches, device_rows, syncs, sync_time, launch_delay, comm_overlapped] = x;
   return std::tie(number, start, end, marked_end, by_class, longest_stretch, longest_stretch_start,
-                  longest_stretch_function, launches, device_rows, syncs, sync_time, launch_delay, comm_overlapped) ==
-         std::tie(y.number, y.start, y.end, y.marked_end, y.by_class, y.longest_stretch, y.longest_stretch_start,
-                  y.longest_stretch_function, y.launches, y.device_rows, y.syncs, y.sync_time, y.launch_delay,
-                  y.comm_overlapped);
+                  longest_stretch_function, launches, device_rows, syncs, sync_time, launch_delay,
+                  comm_overlapped) == std::tie(y.number, y.start, y.end, y.marked_end, y.by_class, y.longest_stretch,
+                                               y.longest_stretch_start, y.longest_stretch_function, y.launches,
+                                               y.device_rows, y.syncs, y.sync_time, y.launch_delay, y.comm_overlapped);
 }
 
 inline bool Same(const FunctionStep& x, const FunctionStep& y) {
@@ -63,10 +63,10 @@ inline bool Same(const trace::RankMeta& x, const trace::RankMeta& y) {
   const auto& [rank, rank_source, world_size, host, backend, source, trace_id, groups, lanes, devices, versions,
                profiler_messages, with_stack, record_shapes, time_resolution, time_base, categories] = x;
   return std::tie(rank, rank_source, world_size, host, backend, source, trace_id, devices, versions, profiler_messages,
-                  with_stack, record_shapes, time_resolution, time_base, categories) ==
-             std::tie(y.rank, y.rank_source, y.world_size, y.host, y.backend, y.source, y.trace_id, y.devices,
-                      y.versions, y.profiler_messages, y.with_stack, y.record_shapes, y.time_resolution, y.time_base,
-                      y.categories) &&
+                  with_stack, record_shapes, time_resolution, time_base,
+                  categories) == std::tie(y.rank, y.rank_source, y.world_size, y.host, y.backend, y.source, y.trace_id,
+                                          y.devices, y.versions, y.profiler_messages, y.with_stack, y.record_shapes,
+                                          y.time_resolution, y.time_base, y.categories) &&
          Same(groups, y.groups) && Same(lanes, y.lanes);
 }
 

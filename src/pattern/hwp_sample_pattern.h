@@ -23,8 +23,8 @@ struct SampleShape {
   int collectives = 250;  // a step
   RankId rank = 3;
   int world_size = 64;
-  double jitter = 0.05;    // of durations and gaps: sigma of a log-normal
-  double presence = 1.0;   // probability that a function runs in a step
+  double jitter = 0.05;     // of durations and gaps: sigma of a log-normal
+  double presence = 1.0;    // probability that a function runs in a step
   uint64_t table_seed = 1;  // ranks with the same one run the same functions
 };
 
@@ -51,7 +51,7 @@ class SamplePattern {
   static int Below(Random& r, int n) { return static_cast<int>(r() % static_cast<uint64_t>(n)); }
 
   std::string NewWord() {
-    static constexpr const char* kParts[] = {"at", "ten", "tion", "lin", "ear", "norm", "grad", "for", "ward", "out",
+    static constexpr const char* kParts[] = {"at",  "ten",  "tion",  "lin", "ear", "norm", "grad", "for", "ward", "out",
                                              "put", "fuse", "batch", "mul", "add", "view", "load", "opt", "step", "re"};
     std::string word;
     for (int parts = 2 + Below(program_, 3); parts > 0; --parts) {
@@ -71,8 +71,8 @@ class SamplePattern {
   // (kernels with template arguments, Python frames with lines), and 30 to 80 % of the names of a table are distinct.
   std::string FunctionText(WorkClass work_class) {
     if (work_class == WorkClass::kCompute) {
-      return "void at::native::" + Word() + "_kernel<" + std::to_string(Below(program_, 8)) + ", at::native::" + Word() +
-             "Functor<c10::BFloat16>, at::detail::Array<char*, 3> >(int, at::native::" + Word() + ") " +
+      return "void at::native::" + Word() + "_kernel<" + std::to_string(Below(program_, 8)) +
+             ", at::native::" + Word() + "Functor<c10::BFloat16>, at::detail::Array<char*, 3> >(int, c10::BFloat16*) " +
              std::to_string(1 + Below(program_, 1024)) + "_1_1|" + std::to_string(64 << Below(program_, 4)) + "_1_1";
     }
     return "model/" + Word() + ".py(" + std::to_string(1 + Below(program_, 2000)) + "): " + Word();
@@ -116,7 +116,7 @@ class SamplePattern {
       f.work_class = i % 5 < 2 ? WorkClass::kCompute : i % 17 == 0 ? WorkClass::kRuntime : WorkClass::kHost;
       // Three of five call paths end in a function that is called elsewhere too.
       f.name = i > 10 && Uniform(program_) < 0.6 ? table[static_cast<size_t>(Below(program_, i))].name
-                                                  : FunctionText(f.work_class);
+                                                 : FunctionText(f.work_class);
       if (f.work_class == WorkClass::kCompute) f.resource = "occupancy";
       // Depth first: the parent is the latest frame or, now and then, one further out.
       while (!frames.empty() && Uniform(program_) < 0.2) frames.pop_back();
@@ -193,10 +193,11 @@ class SamplePattern {
       FunctionTotals& t = p_.functions[static_cast<size_t>(f)];
       const WorkClass work_class = (*p_.function_table)[static_cast<size_t>(f)].work_class;
       t.uncovered = Micros(t.uncovered);
-      t.total = t.uncovered + Micros(f % 3 == 0 ? static_cast<Nanos>(static_cast<double>(t.uncovered) * 0.4 * Jitter()) : 0);
+      t.total =
+          t.uncovered + Micros(f % 3 == 0 ? static_cast<Nanos>(static_cast<double>(t.uncovered) * 0.4 * Jitter()) : 0);
       if (work_class != WorkClass::kCompute) continue;
-      t.mu = static_cast<float>(0.2 + 0.6 * Uniform(random_));
-      t.sigma = static_cast<float>(0.02 * Jitter());
+      t.mu = std::round((0.2 + 0.6 * Uniform(random_)) * 65536) / 65536;
+      t.sigma = std::round(0.02 * Jitter() * 2097152) / 2097152;
     }
   }
 
@@ -204,9 +205,9 @@ class SamplePattern {
     trace::CommOp op;
     int32_t group;
     Bytes bytes;
-    Nanos gap;       // to the operation before
+    Nanos gap;  // to the operation before
     Nanos duration;
-    int exposure;    // 0 none, 1 whole, 2 its tail
+    int exposure;  // 0 none, 1 whole, 2 its tail
   };
 
   void MakeComms() {

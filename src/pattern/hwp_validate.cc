@@ -36,7 +36,8 @@ const char* BrokenFunctionSteps(const RankPattern& p) {
 const char* BrokenComms(const trace::RankComms& comms) {
   for (const trace::CommInstance& c : comms.instances) {
     if (!Below(c.local_group, comms.groups.size())) return "an operation is of a group that does not exist";
-    if (c.step != -1 && !Below(c.step, comms.step_numbers.size())) return "an operation is in a step that does not exist";
+    if (c.step != -1 && !Below(c.step, comms.step_numbers.size()))
+      return "an operation is in a step that does not exist";
     if (c.op > trace::CommOp::kCoalesced) return "an operation is of no known kind";
   }
   return nullptr;

@@ -19,7 +19,9 @@ using trace::RankComms;
 // All times are multiples of this: trace::kCommTick or a multiple of it in a folded rank.
 int64_t Tick(const std::vector<CommInstance>& instances) {
   uint64_t tick = 0;
-  const auto add = [&tick](int64_t t) { tick = std::gcd(tick, t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t)); };
+  const auto add = [&tick](int64_t t) {
+    tick = std::gcd(tick, t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t));
+  };
   for (const CommInstance& c : instances) {
     for (const int64_t t : {c.start, c.end, c.exposed, c.exposed_begin, c.exposed_end}) add(t);
   }
@@ -47,7 +49,8 @@ Layout LayOut(const std::vector<CommInstance>& instances) {
   Layout layout;
   std::map<std::tuple<int32_t, trace::CommOp, Bytes, int32_t>, uint32_t> keys;
   for (const CommInstance& c : instances) {
-    const auto [it, fresh] = keys.try_emplace({c.local_group, c.op, c.bytes, c.peer}, static_cast<uint32_t>(keys.size()));
+    const auto [it, fresh] =
+        keys.try_emplace({c.local_group, c.op, c.bytes, c.peer}, static_cast<uint32_t>(keys.size()));
     if (fresh) layout.keys.push_back(&c);
     layout.key_of.push_back(it->second);
     if (layout.run_steps.empty() || layout.run_steps.back() != c.step) {
@@ -149,8 +152,8 @@ size_t Size(const ColumnStreams& s) { return s.widths.size() / 2 + s.heads.size(
 void WriteWith(const RankComms& comms, const Layout& layout, RowRule row_rule, StartRule start_rule,
                ColumnWriter* columns) {
   std::vector<uint32_t> row_of;
-  const uint32_t rows = AssignRows(row_rule, layout.key_of, layout.run_lengths,
-                                   static_cast<uint32_t>(layout.keys.size()), &row_of);
+  const uint32_t rows =
+      AssignRows(row_rule, layout.key_of, layout.run_lengths, static_cast<uint32_t>(layout.keys.size()), &row_of);
   WriteLayout(layout, row_rule, start_rule, columns);
   WriteSeq(comms, columns);
   WriteDurations(comms, layout.tick, row_of, rows, columns);

@@ -21,7 +21,8 @@ std::string WriteHwp(std::span<const RankPattern> ranks) {
     const auto [it, fresh] = checksums.try_emplace(rank.function_table.get());
     if (fresh) {
       HEADWAY_CHECK(rank.function_table != nullptr);
-      sections.push_back(hwp::MakeSection(hwp::kTableTag, -1, payloads.emplace_back(hwp::WriteTableSection(*it->first))));
+      sections.push_back(
+          hwp::MakeSection(hwp::kTableTag, -1, payloads.emplace_back(hwp::WriteTableSection(*it->first))));
       it->second = sections.back().checksum;
     }
     sections.push_back(hwp::MakeSection(hwp::kRankTag, rank.meta.rank,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd for many small blocks whose sizes are known and whose sections carry a checksum: without a checksum in the frame,
-// and with a context that is kept. base/zstd_block.h is for single blocks of unknown size; its new context and buffer
-// for each of them would double the time to read a rank.
+// zstd for many small blocks whose sizes are known and whose sections carry a checksum: without a checksum in the
+// frame, and with a context that is kept. base/zstd_block.h is for single blocks of unknown size; its new context and
+// buffer for each of them would double the time to read a rank.
 #pragma once
 
 #include <memory>
