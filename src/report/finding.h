@@ -29,9 +29,9 @@ struct Scope {
   std::vector<std::string> hosts;
   std::vector<std::string> devices;
   std::vector<Link> links;
-  int32_t stage = -1;        // pipeline stage; -1 = not about one
-  std::string function;      // deepest function that explains it; empty = none
-  std::string group;         // process group ("dp group 3 (mesh_dp)"); empty = none
+  int32_t stage = -1;    // pipeline stage; -1 = not about one
+  std::string function;  // deepest function that explains it; empty = none
+  std::string group;     // process group ("dp group 3 (mesh_dp)"); empty = none
 };
 
 struct When {
@@ -56,14 +56,14 @@ struct Finding {
   std::string confidence_reason;
   Scope scope;
   When when;
-  std::vector<RankId> victims;  // sorted; who waits for it
-  Nanos recoverable_per_step = 0;  // what fixing it brings, total over the window / steps
-  Nanos worst_step = 0;            // its cost in its worst step
-  std::vector<Nanos> cost_by_step; // parallel to the report's steps: for the sparkline; may be empty
-  std::string headline;    // "rank 19 (host n2, gpu 3)": who, in the words of the terminal's first line
-  std::string sentence;    // what was seen, one or two sentences
-  std::string suggestion;  // what to do
-  std::string edit;        // "remove-straggler:19": a what-if edit, or empty
+  std::vector<RankId> victims;      // sorted; who waits for it
+  Nanos recoverable_per_step = 0;   // what fixing it brings, total over the window / steps
+  Nanos worst_step = 0;             // its cost in its worst step
+  std::vector<Nanos> cost_by_step;  // parallel to the report's steps: for the sparkline; may be empty
+  std::string headline;             // "rank 19 (host n2, gpu 3)": who, in the words of the terminal's first line
+  std::string sentence;             // what was seen, one or two sentences
+  std::string suggestion;           // what to do
+  std::string edit;                 // "remove-straggler:19": a what-if edit, or empty
   std::vector<Evidence> evidence;
 };
 

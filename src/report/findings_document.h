@@ -52,8 +52,8 @@ struct DataQualitySummary {
   std::map<std::string, int64_t> dropped;
   double unknown_time_share = 0;
   std::optional<Nanos> clock_residual;  // none = one host, or clocks not aligned
-  std::string gpu_events;  // "all" or "linked"
-  std::string last_step;   // "keep" or "drop"
+  std::string gpu_events;               // "all" or "linked"
+  std::string last_step;                // "keep" or "drop"
 };
 
 struct FindingsDocument {

@@ -105,7 +105,8 @@ ColumnFormat FormatForColumn(std::span<const Value> values, Unit unit) {
 std::string CauseInWords(const std::string& cause, bool loud) {
   std::string words = cause;
   std::ranges::replace(words, '-', ' ');
-  if (loud) std::ranges::transform(words, words.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (loud)
+    std::ranges::transform(words, words.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return words;
 }
 

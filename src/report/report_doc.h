@@ -2,9 +2,9 @@
 // A report as plain data: what an analysis wants a person to see, before anyone decided how it looks. Analyses fill a
 // ReportDoc, renderers (text_renderer.h, html_renderer.h) format it; neither knows the other.
 //
-// Rules. Every number is raw and its unit is in its type (Nanos, Bytes) or beside it (Unit); no producer formats a number
-// that has a field of its own. Strings are text, never markup, and may hold anything a trace holds: renderers escape.
-// Order is meaning: findings, sections, bars and rows appear as given (the page may let the reader sort them).
+// Rules. Every number is raw and its unit is in its type (Nanos, Bytes) or beside it (Unit); no producer formats a
+// number that has a field of its own. Strings are text, never markup, and may hold anything a trace holds: renderers
+// escape. Order is meaning: findings, sections, bars and rows appear as given (the page may let the reader sort them).
 // docs/report-doc.md shows how each kind of section looks on the terminal and on the page.
 #pragma once
 
@@ -82,7 +82,8 @@ struct Fact {
   std::string term;  // key into the definitions, or empty
 };
 
-// Where a rank lives; parallel groupings ("dp", "pp") are in `coordinates`, in the order of ReportDoc::coordinate_names.
+// Where a rank lives; parallel groupings ("dp", "pp") are in `coordinates`, in the order of
+// ReportDoc::coordinate_names.
 struct RankPlace {
   RankId rank = -1;
   std::string host;
@@ -185,6 +186,7 @@ struct Timeline {
   Nanos origin = 0;     // Unix ns of the picture's zero; 0 = no wall clock
   Nanos length = 0;
   Nanos clock_residual = 0;  // how far clocks of different hosts may still be apart
+  bool legend = true;        // the classes mean what they say; false where colours only tell rectangles apart (jobs)
   std::vector<std::string> names;
   std::vector<Lane> lanes;
   std::vector<Rect> rects;  // at most kMaxRects: the producer merges what would be narrower than a pixel
@@ -226,8 +228,8 @@ struct Chart {
   std::string x_name;
   Unit x_unit = Unit::kNumber;
   std::string y_name;
-  Unit y_unit = Unit::kDuration;  // durations in ns, as everywhere
-  std::vector<double> x;          // ascending
+  Unit y_unit = Unit::kDuration;    // durations in ns, as everywhere
+  std::vector<double> x;            // ascending
   std::vector<std::string> labels;  // what a point is called, one per x; may be empty
   std::vector<Series> series;
 };
@@ -248,7 +250,7 @@ using SectionBody = std::variant<Text, Facts, Waterfall, StackedBars, HeatStrip,
 [[nodiscard]] const char* KindOf(const SectionBody& body);
 
 struct Section {
-  std::string name;   // kebab-case, unique in the report: what --section takes
+  std::string name;  // kebab-case, unique in the report: what --section takes
   std::string title;
   std::string intro;  // how to read it, one or two sentences; may be empty
   SectionBody body;
@@ -259,11 +261,12 @@ struct Section {
 // kDataQuality and kDefinitions themselves from the fields of ReportDoc.
 namespace section {
 inline constexpr char kFindings[] = "findings";
-inline constexpr char kStepBreakdown[] = "step-breakdown";        // Waterfall
-inline constexpr char kRanks[] = "ranks";                         // StackedBars
-inline constexpr char kRanksBySteps[] = "ranks-by-steps";         // HeatStrip
-inline constexpr char kTimeline[] = "timeline";                   // Timeline; further ones "timeline-2", …
-inline constexpr char kComputeKernels[] = "compute-kernels";      // Table, as the four below
+inline constexpr char kStepBreakdown[] = "step-breakdown";    // Waterfall
+inline constexpr char kRanks[] = "ranks";                     // StackedBars
+inline constexpr char kStepTimes[] = "step-times";            // Chart
+inline constexpr char kRanksBySteps[] = "ranks-by-steps";     // HeatStrip
+inline constexpr char kTimeline[] = "timeline";               // Timeline; further ones "timeline-2", …
+inline constexpr char kComputeKernels[] = "compute-kernels";  // Table, as the four below
 inline constexpr char kMemoryOperations[] = "memory-operations";
 inline constexpr char kCommunication[] = "communication";
 inline constexpr char kCudaRuntime[] = "cuda-runtime";
@@ -299,13 +302,13 @@ struct ReportDoc {
   std::vector<HeaderLine> header;
   Headline headline;
   std::vector<Fact> key_facts;
-  std::vector<int64_t> steps;        // the steps Finding::cost_by_step is parallel to
-  std::vector<Nanos> step_durations;  // parallel to `steps`; may be empty
-  std::vector<RankPlace> places;     // sorted by rank; may be empty
+  std::vector<int64_t> steps;                 // the steps Finding::cost_by_step is parallel to
+  std::vector<Nanos> step_durations;          // parallel to `steps`; may be empty
+  std::vector<RankPlace> places;              // sorted by rank; may be empty
   std::vector<std::string> coordinate_names;  // "stage", "dp", "tp", "pp": groupings of RankPlace::coordinates
-  std::vector<Finding> findings;     // largest gain first
+  std::vector<Finding> findings;              // largest gain first
   std::vector<Section> sections;
-  int32_t analyses_run = 0;          // "checked 11 analyses"; 0 = the line is not shown
+  int32_t analyses_run = 0;  // "checked 11 analyses"; 0 = the line is not shown
   std::vector<NotChecked> not_checked;
   DataQuality data_quality;
   std::vector<SuggestedCommand> commands;

@@ -49,12 +49,13 @@ Line FirstLine(const ReportDoc& doc, size_t number, const TextOptions& options) 
   const int cause_width = CauseWidth(doc);
   const std::string cause = Truncate(Printable(CauseInWords(finding.cause, !info)), cause_width);
   const std::string who = Printable(finding.headline);
-  const std::string cost = PadLeft(CostText(finding), 12);
+  // The closing bracket of small costs hangs out of their column.
+  const std::string cost = PadLeft(CostText(finding) + (info ? "" : " "), 13);
   std::string tail = info ? "info" : ToString(finding.confidence);
   const bool tell_when = !info && finding.when.kind != WhenKind::kPersistent;
   const std::string longer = tail + ", " + WhenInWords(finding.when, doc.steps.size());
   const int before = 4 + cause_width + 2;
-  const int room = options.width - before - 1 - DisplayWidth(cost) - 3;
+  const int room = options.width - before - 1 - DisplayWidth(cost) - 2;
   Line line;
   line.has_when = tell_when && room - DisplayWidth(longer) >= DisplayWidth(who);
   if (line.has_when) tail = longer;
@@ -63,8 +64,8 @@ Line FirstLine(const ReportDoc& doc, size_t number, const TextOptions& options) 
   const int who_width = std::max(10, room - tail_width);
   std::string shown_cause = PadRight(cause, cause_width);
   if (options.colour) shown_cause = std::string(ColourOf(finding.severity)) + shown_cause + "\x1b[0m";
-  line.text = PadLeft(std::to_string(number), 2) + "  " + shown_cause + "  " + PadRight(Truncate(who, who_width), who_width) +
-              " " + cost + "   " + tail + "\n";
+  line.text = PadLeft(std::to_string(number), 2) + "  " + shown_cause + "  " +
+              PadRight(Truncate(who, who_width), who_width) + " " + cost + "  " + tail + "\n";
   return line;
 }
 

@@ -39,6 +39,12 @@ std::vector<std::string_view> SplitWords(std::string_view text) {
   return words;
 }
 
+int LineWidth(const std::vector<int>& widths) {
+  int total = -static_cast<int>(kColumnGap.size());
+  for (const int wide : widths) total += wide + static_cast<int>(kColumnGap.size());
+  return total;
+}
+
 void StripLineEnds(std::string* text) {
   while (!text->empty() && text->back() == ' ') text->pop_back();
 }
@@ -83,7 +89,8 @@ std::string Hanging(std::string_view first, std::string_view text, int width) {
   return out;
 }
 
-std::string FlowPieces(std::string_view first, const std::vector<std::string>& pieces, std::string_view gap, int width) {
+std::string FlowPieces(std::string_view first, const std::vector<std::string>& pieces, std::string_view gap,
+                       int width) {
   const int indent = DisplayWidth(first);
   std::string out(first);
   int used = indent;
@@ -113,24 +120,31 @@ std::string BlockBar(double share, int cells) {
   return bar.append(kEighths[eighths % 8]);
 }
 
-std::vector<int> TextTable::FitWidths(int width) const {
+std::vector<int> TextTable::Widths(Titles titles) const {
   std::vector<int> widths;
-  int total = -static_cast<int>(kColumnGap.size());
   for (size_t c = 0; c < columns.size(); ++c) {
-    int wide = DisplayWidth(columns[c].title);
+    int wide = columns[c].numeric && titles == Titles::kWrapped ? 0 : DisplayWidth(columns[c].title);
+    for (std::string_view word : SplitWords(columns[c].title)) wide = std::max(wide, DisplayWidth(word));
     for (const auto& row : rows) wide = std::max(wide, DisplayWidth(row[c]));
     widths.push_back(wide);
-    total += wide + static_cast<int>(kColumnGap.size());
   }
-  while (total > width) {
-    int widest = -1;
+  return widths;
+}
+
+int TextTable::NaturalWidth() const { return LineWidth(Widths(Titles::kWhole)); }
+
+std::vector<int> TextTable::FitWidths(int width) const {
+  std::vector<int> widths = Widths(Titles::kWhole);
+  if (LineWidth(widths) <= width) return widths;
+  widths = Widths(Titles::kWrapped);
+  for (int over = LineWidth(widths) - width; over > 0; --over) {
+    size_t widest = columns.size();
     for (size_t c = 0; c < columns.size(); ++c) {
       if (columns[c].numeric || widths[c] <= kNarrowest) continue;
-      if (widest < 0 || widths[c] > widths[static_cast<size_t>(widest)]) widest = static_cast<int>(c);
+      if (widest == columns.size() || widths[c] > widths[widest]) widest = c;
     }
-    if (widest < 0) break;  // numbers are never cut
-    --widths[static_cast<size_t>(widest)];
-    --total;
+    if (widest == columns.size()) break;  // numbers are never cut
+    --widths[widest];
   }
   return widths;
 }
@@ -142,23 +156,33 @@ std::string TextTable::Render(int width, std::string_view indent) const {
     std::string text(indent);
     for (size_t c = 0; c < columns.size(); ++c) {
       if (c > 0) text += kColumnGap;
-      const std::string shown = columns[c].numeric ? cell(c) : TruncateMiddle(cell(c), widths[c]);
+      const std::string shown = columns[c].numeric ? cell(c) : TruncateMiddle(cell(c), std::max(1, widths[c]));
       text += columns[c].numeric ? PadLeft(shown, widths[c]) : PadRight(shown, widths[c]);
     }
     StripLineEnds(&text);
     out += text + "\n";
   };
-  line([&](size_t c) { return columns[c].title; });
+  std::vector<std::vector<std::string>> titles;
+  size_t lines = 1;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    titles.push_back(columns[c].numeric ? WrapWords(columns[c].title, std::max(1, widths[c]))
+                                        : std::vector{columns[c].title});
+    lines = std::max(lines, titles.back().size());
+  }
+  // Titles of fewer lines stand on the last ones.
+  for (size_t i = 0; i < lines; ++i) {
+    line([&](size_t c) { return i + titles[c].size() < lines ? "" : titles[c][i + titles[c].size() - lines]; });
+  }
   for (const auto& row : rows) line([&](size_t c) { return row[c]; });
   return out;
 }
 
 std::string ToAscii(std::string_view text) {
   static constexpr std::pair<char32_t, std::string_view> kLikeness[] = {
-      {U'█', "#"}, {U'▉', "#"}, {U'▊', "#"}, {U'▋', "#"}, {U'▌', "#"}, {U'▍', " "}, {U'▎', " "},  {U'▏', " "},
-      {U'░', "."}, {U'▒', "-"}, {U'▓', "="}, {U'…', "~"}, {U'–', "-"}, {U'—', "-"}, {U'→', ">"},  {U'×', "x"},
-      {U'µ', "u"}, {U'·', "-"}, {U'▲', "^"}, {U'△', "v"}, {U'▽', "v"}, {U'○', "o"}, {U'’', "'"},  {U'‘', "'"},
-      {U'“', "\""}, {U'”', "\""}, {U'−', "-"}, {U' ', " "},
+      {U'█', "#"}, {U'▉', "#"}, {U'▊', "#"}, {U'▋', "#"},  {U'▌', "#"},  {U'▍', " "}, {U'▎', " "},
+      {U'▏', " "}, {U'░', "."}, {U'▒', "-"}, {U'▓', "="},  {U'…', "~"},  {U'–', "-"}, {U'—', "-"},
+      {U'→', ">"}, {U'×', "x"}, {U'µ', "u"}, {U'·', "-"},  {U'▲', "^"},  {U'△', "v"}, {U'▽', "v"},
+      {U'○', "o"}, {U'’', "'"}, {U'‘', "'"}, {U'“', "\""}, {U'”', "\""}, {U'−', "-"}, {U' ', " "},
   };
   std::string out;
   while (!text.empty()) {
@@ -174,7 +198,9 @@ std::string ToAscii(std::string_view text) {
       continue;
     }
     const auto* known = std::ranges::find(kLikeness, step.code, &std::pair<char32_t, std::string_view>::first);
-    out.append(known != std::end(kLikeness) ? known->second : std::string_view("?????", static_cast<size_t>(std::clamp(CodePointWidth(step.code), 0, 2))));
+    out.append(known != std::end(kLikeness)
+                   ? known->second
+                   : std::string_view("?????", static_cast<size_t>(std::clamp(CodePointWidth(step.code), 0, 2))));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,14 +18,14 @@ namespace headway::report {
 [[nodiscard]] std::string Hanging(std::string_view first, std::string_view text, int width);
 
 // Pieces that stay whole, `gap` apart, over as many lines as needed, behind a label as in Hanging.
-[[nodiscard]] std::string FlowPieces(std::string_view first, const std::vector<std::string>& pieces, std::string_view gap,
-                                     int width);
+[[nodiscard]] std::string FlowPieces(std::string_view first, const std::vector<std::string>& pieces,
+                                     std::string_view gap, int width);
 
 // A bar of `share` (0..1) of `cells`, in eighths of a cell, without padding; at least a sliver where share > 0.
 [[nodiscard]] std::string BlockBar(double share, int cells);
 
-// A table of finished cells. Numeric columns end right, others start left. Where the lines would be wider than `width`
-// the widest text columns give way, cut in the middle.
+// A table of finished cells. Numeric columns end right, others start left. Where the lines would be wider than `width`,
+// titles of numeric columns wrap; where that is not enough, the widest text columns give way, cut in the middle.
 struct TextTable {
   struct Column {
     std::string title;
@@ -34,8 +35,12 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;
 
   [[nodiscard]] std::string Render(int width, std::string_view indent) const;
+  // Of its lines where nothing gives way.
+  [[nodiscard]] int NaturalWidth() const;
 
  private:
+  enum class Titles : uint8_t { kWhole, kWrapped };
+  [[nodiscard]] std::vector<int> Widths(Titles titles) const;
   [[nodiscard]] std::vector<int> FitWidths(int width) const;
 };
 

@@ -17,7 +17,9 @@ namespace {
 
 constexpr size_t kRowsShown = 20;
 
-double ShareOf(Nanos part, Nanos whole) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
+double ShareOf(Nanos part, Nanos whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
 
 Nanos TotalOf(const Waterfall& waterfall) {
   Nanos sum = 0;
@@ -72,9 +74,8 @@ size_t LimitOf(const TextOptions& options, size_t rows) {
   return std::min(rows, options.rows > 0 ? static_cast<size_t>(options.rows) : kRowsShown);
 }
 
-std::string Remainder(size_t shown, size_t all, std::string_view noun) {
-  if (shown >= all) return {};
-  return Counted(static_cast<int64_t>(all - shown), "more " + std::string(noun)) + ", not shown (--rows 0 shows all)\n";
+std::string Remainder(size_t shown, size_t all, const std::string& noun, const TextOptions& options) {
+  return shown >= all ? "" : MoreLine(all - shown, noun, options);
 }
 
 // NaN = no value there.
@@ -88,7 +89,8 @@ double CellAt(const HeatStrip::Metric& metric, size_t index) {
 
 Value ValueOf(double value, Unit unit) {
   if (!std::isfinite(value)) return {};
-  if (unit == Unit::kDuration || unit == Unit::kBytes || unit == Unit::kCount) return static_cast<int64_t>(std::llround(value));
+  if (unit == Unit::kDuration || unit == Unit::kBytes || unit == Unit::kCount)
+    return static_cast<int64_t>(std::llround(value));
   return value;
 }
 
@@ -199,8 +201,9 @@ std::string WaterfallText(const Waterfall& waterfall, const TextOptions& options
   for (size_t i = 0; i < places.size(); ++i) {
     const Waterfall::Item& item = waterfall.items[i];
     const std::string name = (item.role == Waterfall::Role::kWithin ? "  of it " : "") + Printable(item.name);
-    table.rows.push_back({name, format.Cell(item.value), FormatShare(ShareOf(item.value, total)),
-                          Offset(places[i].from, top, kCells) + BlockBar(ShareOf(places[i].to - places[i].from, top), kCells)});
+    table.rows.push_back(
+        {name, format.Cell(item.value), FormatShare(ShareOf(item.value, total)),
+         Offset(places[i].from, top, kCells) + BlockBar(ShareOf(places[i].to - places[i].from, top), kCells)});
   }
   return table.Render(options.width, "");
 }
@@ -222,7 +225,10 @@ std::string BreakdownLine(const Waterfall& waterfall, int width) {
     }
     const std::string text = Printable(item.name) + " " + FormatPercent(share);
     if (item.role == Waterfall::Role::kWithin) {
-      if (open) pieces.back() += " (of it " + text + ")";
+      if (!open) continue;
+      const bool more = pieces.back().ends_with(')');
+      if (more) pieces.back().pop_back();
+      pieces.back() += (more ? ", " : " (of it ") + text + ")";
       continue;
     }
     open = true;
@@ -242,25 +248,30 @@ std::string StackedBarsText(const ReportDoc& doc, const StackedBars& bars, const
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t i) { return own[i]; });
   const size_t shown = LimitOf(options, order.size());
   std::vector<Value> values;
-  for (const StackedBars::Series& series : bars.series) values.insert(values.end(), series.values.begin(), series.values.end());
+  for (const StackedBars::Series& series : bars.series)
+    values.insert(values.end(), series.values.begin(), series.values.end());
   values.insert(values.end(), own.begin(), own.end());
   const ColumnFormat format = FormatForColumn(values, Unit::kDuration);
   const Nanos top = own.empty() ? 1 : std::max<Nanos>(1, own[order[0]]);
+  constexpr int kCells = 16;
   TextTable table;
-  table.columns = {{"", false}, {"own " + format.suffix, true}};
+  table.columns = {{"", false}, {"", false}, {"own " + format.suffix, true}};
   for (const StackedBars::Series& series : bars.series) table.columns.push_back({Printable(series.name), true});
-  table.columns.push_back({"own time", false});
   for (size_t k = 0; k < shown; ++k) {
     const size_t i = order[k];
     const StackedBars::Bar& bar = bars.bars[i];
-    std::string name = bar.label.empty() ? RankName(doc, bar.rank) : Printable(bar.label);
-    if (bar.mark == Mark::kCulprit || bar.mark == Mark::kVictim) name += std::string(" ") + ToString(bar.mark);
-    std::vector<std::string> row = {name, format.Cell(own[i])};
+    const std::string name = bar.label.empty() ? RankName(doc, bar.rank) : Printable(bar.label);
+    const bool told = bar.mark == Mark::kCulprit || bar.mark == Mark::kVictim;
+    std::vector<std::string> row = {name, told ? ToString(bar.mark) : "", format.Cell(own[i])};
     for (const StackedBars::Series& series : bars.series) row.push_back(format.Cell(series.values[i]));
-    row.push_back(BlockBar(ShareOf(own[i], top), 16));
     table.rows.push_back(std::move(row));
   }
-  return table.Render(options.width, "") + Remainder(shown, order.size(), "rank");
+  // The picture only where the numbers leave room for it.
+  if (table.NaturalWidth() + 2 + kCells <= options.width) {
+    table.columns.push_back({"own time", false});
+    for (size_t k = 0; k < shown; ++k) table.rows[k].push_back(BlockBar(ShareOf(own[order[k]], top), kCells));
+  }
+  return table.Render(options.width, "") + Remainder(shown, order.size(), "rank", options);
 }
 
 std::string HeatStripText(const ReportDoc& doc, const HeatStrip& strip, const TextOptions& options) {
@@ -275,26 +286,31 @@ std::string HeatStripText(const ReportDoc& doc, const HeatStrip& strip, const Te
   const size_t cells = std::min<size_t>(columns, static_cast<size_t>(options.width) - 40);
   const std::string low = FormatValue(ValueOf(range.low, metric.unit), metric.unit);
   const std::string high = FormatValue(ValueOf(range.high, metric.unit), metric.unit);
-  std::string out = Hanging("", metric.name + ", " + strip.column_name + " #" + std::to_string(strip.columns.front()) + " to #" +
-                                    std::to_string(strip.columns.back()) + ", from \" \" " + low + " to \"█\" " + high +
-                                    "; worst " + strip.row_name + "s first", options.width);
+  std::string out = Hanging("",
+                            metric.name + ", " + strip.column_name + " #" + std::to_string(strip.columns.front()) +
+                                " to #" + std::to_string(strip.columns.back()) + ", from \" \" " + low + " to \"█\" " +
+                                high + "; worst " + strip.row_name + "s first",
+                            options.width);
   for (size_t k = 0; k < shown; ++k) {
     const HeatStrip::Row& row = strip.rows[order[k]];
-    std::string line = PadRight(Truncate(row.label.empty() ? RankName(doc, row.rank) : Printable(row.label), 28), 28) + "  |";
+    std::string line =
+        PadRight(Truncate(row.label.empty() ? RankName(doc, row.rank) : Printable(row.label), 28), 28) + "  |";
     for (size_t c = 0; c < cells; ++c) {
       const double worst = WorstOf(metric, order[k], columns, c * columns / cells, (c + 1) * columns / cells);
       line += ShadeOf(worst, range, metric.higher_is_worse);
     }
     out += line + "|\n";
   }
-  return out + Remainder(shown, order.size(), strip.row_name);
+  return out + Remainder(shown, order.size(), strip.row_name, options);
 }
 
 std::string TimelineText(const Timeline& timeline, const TextOptions& options) {
   constexpr int kLabel = 16;
   const int cells = options.width - kLabel - 2;
-  std::string out = Hanging("", FormatDuration(timeline.length) +
-                                    " across: C compute, m memory, t transfer, w waiting, h host, i input, . idle", options.width);
+  std::string out = Hanging(
+      "",
+      FormatDuration(timeline.length) + " across: C compute, m memory, t transfer, w waiting, h host, i input, . idle",
+      options.width);
   for (size_t i = 0; i < timeline.lanes.size(); ++i) {
     const Timeline::Lane& lane = timeline.lanes[i];
     if (i == 0 || lane.owner != timeline.lanes[i - 1].owner) {
@@ -307,10 +323,12 @@ std::string TimelineText(const Timeline& timeline, const TextOptions& options) {
   const size_t shown = LimitOf(options, timeline.arrows.size());
   for (size_t i = 0; i < shown; ++i) {
     const Timeline::Arrow& arrow = timeline.arrows[i];
-    out += Hanging("  ", "at " + FormatDuration(arrow.from) + " " + timeline.lanes[arrow.from_lane].owner + " -> " +
-                             timeline.lanes[arrow.to_lane].owner + " (" + timeline.names[arrow.name] + ")", options.width);
+    out += Hanging("  ",
+                   "at " + FormatDuration(arrow.from) + " " + timeline.lanes[arrow.from_lane].owner + " -> " +
+                       timeline.lanes[arrow.to_lane].owner + " (" + timeline.names[arrow.name] + ")",
+                   options.width);
   }
-  return out + Remainder(shown, timeline.arrows.size(), "arrow");
+  return out + Remainder(shown, timeline.arrows.size(), "arrow", options);
 }
 
 }  // namespace headway::report

@@ -16,7 +16,8 @@ constexpr int kMaxWidth = 120;
 constexpr int kHeadLabel = 7;
 constexpr int kFootLabel = 12;
 
-std::string Label(std::string_view text, int width) { return PadRight(Printable(text), width); }
+// With a blank behind it whatever its length.
+std::string Label(std::string_view text, int width) { return PadRight(Truncate(Printable(text), width - 1), width); }
 
 bool Healthy(const ReportDoc& doc) {
   return std::ranges::none_of(doc.findings, [](const Finding& f) { return f.severity > Severity::kInfo; });
@@ -27,22 +28,26 @@ std::string HealthyText(const Headline& headline) {
   if (!headline.detection_floor) return headline.sentence;
   std::string text = "nothing above " + FormatDuration(*headline.detection_floor) + "/step";
   if (headline.now && *headline.now > 0) {
-    text += " (" + FormatShare(static_cast<double>(*headline.detection_floor) / static_cast<double>(*headline.now)) + ")";
+    text +=
+        " (" + FormatShare(static_cast<double>(*headline.detection_floor) / static_cast<double>(*headline.now)) + ")";
   }
   return text;
 }
 
 std::string HeadText(const ReportDoc& doc, int width) {
   std::string out;
-  for (const HeaderLine& line : doc.header) out += Hanging(Label(line.label, kHeadLabel), line.text, width);
+  int label = kHeadLabel;
+  for (const HeaderLine& line : doc.header) label = std::max(label, DisplayWidth(Printable(line.label)) + 1);
+  label = std::min(label, kFootLabel);
+  for (const HeaderLine& line : doc.header) out += Hanging(Label(line.label, label), line.text, width);
   if (doc.findings.empty() && doc.command != "diagnose") {
-    if (!doc.headline.sentence.empty()) out += Hanging(Label("result", kHeadLabel), doc.headline.sentence, width);
+    if (!doc.headline.sentence.empty()) out += Hanging(Label("result", label), doc.headline.sentence, width);
   } else if (Healthy(doc)) {
-    out += Hanging(Label("result", kHeadLabel), HealthyText(doc.headline), width);
+    out += Hanging(Label("result", label), HealthyText(doc.headline), width);
   }
   for (const Fact& fact : doc.key_facts) {
     const std::string note = fact.note.empty() ? "" : " (" + fact.note + ")";
-    out += Hanging(Label("", kHeadLabel), fact.label + ": " + FormatValue(fact.value, fact.unit) + note, width);
+    out += Hanging(Label("", label), fact.label + ": " + FormatValue(fact.value, fact.unit) + note, width);
   }
   return out;
 }
@@ -53,7 +58,8 @@ std::string FirstFindings(const ReportDoc& doc, const TextOptions& options) {
   std::string out;
   for (size_t i = 0; i < shown; ++i) out += FindingText(doc, i + 1, options);
   if (shown < doc.findings.size()) {
-    out += "    " + Counted(static_cast<int64_t>(doc.findings.size() - shown), "more finding") + ": --section findings\n";
+    out +=
+        "    " + Counted(static_cast<int64_t>(doc.findings.size() - shown), "more finding") + ": --section findings\n";
   }
   return out;
 }
@@ -130,7 +136,8 @@ Result<std::string> Render(const ReportDoc& doc, const TextOptions& options) {
   if (std::ranges::find(names, options.section) != names.end()) return NamedSection(doc, options.section, options);
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-  return MakeError(ErrorCode::kNotFound, "no section \"" + Printable(options.section) + "\" in this report; it has " + known);
+  return MakeError(ErrorCode::kNotFound,
+                   "no section \"" + Printable(options.section) + "\" in this report; it has " + known);
 }
 
 }  // namespace

@@ -12,12 +12,13 @@
 namespace headway::report {
 
 struct TextOptions {
-  int width = 100;      // of the terminal; used between 80 and 120
-  bool colour = false;  // severity in colour: the caller has asked isatty and NO_COLOR
-  bool ascii = false;   // the terminal cannot show UTF-8
-  std::string section;  // empty: the first screen; "all": that and every section; else one section's name
-  int32_t rows = -1;    // of long tables: -1 = as the table says, 0 = all
-  int32_t findings = 5;  // shown in full on the first screen before "N more"; 0 = all
+  int width = 100;          // of the terminal; used between 80 and 120
+  bool colour = false;      // severity in colour: the caller has asked isatty and NO_COLOR
+  bool ascii = false;       // the terminal cannot show UTF-8
+  std::string section;      // empty: the first screen; "all": that and every section; else one section's name
+  int32_t rows = -1;        // of long tables: -1 = as the table says, 0 = all
+  std::string rows_option;  // how the user asks for more rows ("--rows"), for the line that says how many are left out
+  int32_t findings = 5;     // shown in full on the first screen before "N more"; 0 = all
 };
 
 // Lines end in "\n". A section that the report does not have: kNotFound, with the names it has.

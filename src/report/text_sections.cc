@@ -56,7 +56,8 @@ std::string RoleWord(Table::RowRole role) {
 std::string TableText(const Table& table, const TextOptions& options) {
   const int32_t top = options.rows >= 0 ? options.rows : table.top;
   const size_t end = top == 0 ? table.rows.size() : RowsOfUnits(table.rows, static_cast<size_t>(top));
-  const bool roles = std::ranges::any_of(table.rows, [](const auto& row) { return row.role != Table::RowRole::kPlain; });
+  const bool roles =
+      std::ranges::any_of(table.rows, [](const auto& row) { return row.role != Table::RowRole::kPlain; });
   TextTable text;
   text.rows.resize(end);
   if (roles) {
@@ -68,13 +69,13 @@ std::string TableText(const Table& table, const TextOptions& options) {
     std::vector<Value> values;
     for (size_t i = 0; i < end; ++i) values.push_back(table.rows[i].cells[c]);
     const ColumnFormat format = FormatForColumn(values, column.unit);
-    text.columns.push_back({Printable(column.title) + (format.suffix.empty() ? "" : " " + format.suffix),
-                            IsNumeric(column.unit)});
+    text.columns.push_back(
+        {Printable(column.title) + (format.suffix.empty() ? "" : " " + format.suffix), IsNumeric(column.unit)});
     for (size_t i = 0; i < end; ++i) text.rows[i].push_back(Printable(format.Cell(values[i])));
   }
   std::string out = text.Render(options.width, "");
   if (end < table.rows.size()) {
-    out += Counted(static_cast<int64_t>(CountUnits(table.rows, end)), "more row") + ", not shown (--rows 0 shows all)\n";
+    out += MoreLine(CountUnits(table.rows, end), "row", options);
   }
   for (const std::string& note : table.notes) out += Hanging("", note, options.width);
   return out;
@@ -88,8 +89,8 @@ std::string ChartText(const Chart& chart, const TextOptions& options) {
   for (const Chart::Series& series : chart.series) table.columns.push_back({series.name, chart.y_unit, ""});
   const auto number = [](double value, Unit unit) -> Value {
     if (!std::isfinite(value)) return {};
-    const bool integer = unit == Unit::kRank || unit == Unit::kStep || unit == Unit::kCount || unit == Unit::kDuration ||
-                         unit == Unit::kBytes;
+    const bool integer = unit == Unit::kRank || unit == Unit::kStep || unit == Unit::kCount ||
+                         unit == Unit::kDuration || unit == Unit::kBytes;
     if (integer) return static_cast<int64_t>(std::llround(value));
     return value;
   };
@@ -132,6 +133,11 @@ std::string RankName(const ReportDoc& doc, RankId rank) {
   return name + " (" + Printable(place->host) + between + Printable(place->device) + ")";
 }
 
+std::string MoreLine(size_t left, const std::string& noun, const TextOptions& options) {
+  const std::string how = options.rows_option.empty() ? "" : " (" + options.rows_option + " 0 shows all)";
+  return Counted(static_cast<int64_t>(left), "more " + noun) + ", not shown" + how + "\n";
+}
+
 std::string SectionText(const ReportDoc& doc, const Section& section, const TextOptions& options) {
   std::string out = Hanging("", section.title, options.width);
   if (!section.intro.empty()) out += Hanging("", section.intro, options.width);
@@ -154,7 +160,9 @@ std::string DataQualityText(const ReportDoc& doc, const TextOptions& options) {
   if (doc.data_quality.problems.empty()) return out;
   Table table;
   table.top = 0;
-  table.columns = {{"problem", Unit::kText, ""}, {"count", Unit::kCount, ""}, {"what was done", Unit::kText, ""},
+  table.columns = {{"problem", Unit::kText, ""},
+                   {"count", Unit::kCount, ""},
+                   {"what was done", Unit::kText, ""},
                    {"first place", Unit::kText, ""}};
   for (const DataQuality::Problem& problem : doc.data_quality.problems) {
     table.rows.push_back({.cells = {problem.problem, problem.count, problem.what, problem.where}});

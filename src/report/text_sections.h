@@ -25,6 +25,9 @@ namespace headway::report {
 // "step time   compute 61 %  ████   exposed communication 27 % (of it waiting 22 %)": one line, or two when narrow.
 [[nodiscard]] std::string BreakdownLine(const Waterfall& waterfall, int width);
 
+// "12 more rows, not shown (--rows 0 shows all)" and a newline.
+[[nodiscard]] std::string MoreLine(size_t left, const std::string& noun, const TextOptions& options);
+
 // "rank 19 (n2, gpu 3)", or "rank 19" where its place is not known.
 [[nodiscard]] std::string RankName(const ReportDoc& doc, RankId rank);
 

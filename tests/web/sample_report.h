@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made-up reports with figures that hang together, for looking at the renderers and for measuring them. One rank computes
-// 1.31 times as long as its peers, one host's input turns slow half way, every other rank waits for them.
+// Made-up reports with figures that hang together, for looking at the renderers and for measuring them. One rank
+// computes 1.31 times as long as its peers, one host's input turns slow half way, every other rank waits for them.
 #pragma once
 
 #include <cstdint>

@@ -28,14 +28,17 @@ struct Actor {
 class Painter {
  public:
   Painter(Timeline* timeline, int32_t ranks_per_host) : timeline_(timeline), ranks_per_host_(ranks_per_host) {
-    timeline_->names = {"gemm_bf16_256x128", "flash_fwd_kernel", "layer_norm", "fused_adam", "AllReduce (dp group 3)",
-                        "waits in AllReduce", "cudaLaunchKernel", "dataloader.__next__", "Memcpy HtoD", "cudaStreamSynchronize"};
+    timeline_->names = {
+        "gemm_bf16_256x128",  "flash_fwd_kernel", "layer_norm",          "fused_adam",  "AllReduce (dp group 3)",
+        "waits in AllReduce", "cudaLaunchKernel", "dataloader.__next__", "Memcpy HtoD", "cudaStreamSynchronize"};
   }
 
   void AddActor(const Actor& actor) {
-    const std::string owner = "rank " + std::to_string(actor.rank) + " (n" + std::to_string(actor.rank / ranks_per_host_) + ", gpu " +
+    const std::string owner = "rank " + std::to_string(actor.rank) + " (n" +
+                              std::to_string(actor.rank / ranks_per_host_) + ", gpu " +
                               std::to_string(actor.rank % ranks_per_host_) + ")";
-    for (const char* label : {"compute", "communication", "host"}) timeline_->lanes.push_back({owner, label, actor.rank, actor.mark});
+    for (const char* label : {"compute", "communication", "host"})
+      timeline_->lanes.push_back({owner, label, actor.rank, actor.mark});
   }
 
   // Layers forward and backward on the compute lane; returns where the last one ends.
@@ -45,7 +48,7 @@ class Painter {
       const double us[] = {140, 2300, 1900, 1050};
       for (int32_t k = 0; k < 4; ++k) {
         const auto length = static_cast<Nanos>(us[k] * 1000 * factor);
-        Add(lane, at, length, TimeClass::kCompute, names[k], k == 1 ? mark : Mark::kNone);
+        Add(lane, at, length, TimeClass::kCompute, names[k], k == 1 && layer % 8 == 0 ? mark : Mark::kNone);
         at += length + 6 * kUs;
       }
     }
@@ -72,11 +75,14 @@ Nanos PaintStep(Painter* painter, const std::vector<Actor>& actors, Nanos start)
   for (size_t a = 0; a < actors.size(); ++a) {
     const auto lane = static_cast<uint32_t>(3 * a);
     Nanos at = start + 2 * kMs;
-    painter->Add(lane + 2, start, actors[a].input + kMs, TimeClass::kInput, kLoader, actors[a].input > 50 * kMs ? actors[a].mark : Mark::kNone);
+    painter->Add(lane + 2, start, actors[a].input + kMs, TimeClass::kInput, kLoader,
+                 actors[a].input > 50 * kMs ? actors[a].mark : Mark::kNone);
     at += actors[a].input;
     painter->Add(lane, at - kMs, 700 * kUs, TimeClass::kMemory, kCopy, Mark::kNone);
-    const Nanos end = painter->Compute(lane, at, actors[a].compute_factor, actors[a].compute_factor > 1.1 ? actors[a].mark : Mark::kNone);
-    for (Nanos t = at; t < end - 20 * kMs; t += 9 * kMs) painter->Add(lane + 2, t, 3 * kMs, TimeClass::kHost, kLaunch, Mark::kNone);
+    const Nanos end = painter->Compute(lane, at, actors[a].compute_factor,
+                                       actors[a].compute_factor > 1.1 ? actors[a].mark : Mark::kNone);
+    for (Nanos t = at; t < end - 20 * kMs; t += 9 * kMs)
+      painter->Add(lane + 2, t, 3 * kMs, TimeClass::kHost, kLaunch, Mark::kNone);
     painter->Add(lane + 2, end - 18 * kMs, 18 * kMs, TimeClass::kHost, kSync, Mark::kNone);
     arrivals.push_back(end + 300 * kUs);
   }
@@ -85,7 +91,9 @@ Nanos PaintStep(Painter* painter, const std::vector<Actor>& actors, Nanos start)
   for (size_t a = 0; a < actors.size(); ++a) {
     const auto lane = static_cast<uint32_t>(3 * a);
     const Nanos wait = arrivals[last] - arrivals[a];
-    if (wait > 0) painter->Add(lane + 1, arrivals[a], wait, TimeClass::kWait, kWaits, wait > 20 * kMs && actors[a].mark == Mark::kVictim ? Mark::kVictim : Mark::kNone);
+    if (wait > 0)
+      painter->Add(lane + 1, arrivals[a], wait, TimeClass::kWait, kWaits,
+                   wait > 20 * kMs && actors[a].mark == Mark::kVictim ? Mark::kVictim : Mark::kNone);
     painter->Add(lane + 1, arrivals[last], 24 * kMs, TimeClass::kTransfer, kAllReduce, Mark::kNone);
     painter->Add(lane, finish, 6 * kMs, TimeClass::kCompute, kAdam, Mark::kNone);
     if (wait > 20 * kMs) painter->Arrow(static_cast<uint32_t>(3 * last) + 1, lane + 1, arrivals[last], arrivals[last]);
@@ -93,7 +101,8 @@ Nanos PaintStep(Painter* painter, const std::vector<Actor>& actors, Nanos start)
   return finish + 8 * kMs;
 }
 
-void AddTimeline(const char* name, const char* finding, const std::vector<Actor>& actors, int32_t ranks_per_host, int64_t step, ReportDoc* doc) {
+void AddTimeline(const char* name, const char* finding, const std::vector<Actor>& actors, int32_t ranks_per_host,
+                 int64_t step, ReportDoc* doc) {
   Timeline timeline;
   timeline.finding = finding;
   timeline.origin = 1'762'165'843'120'004'511;
@@ -106,7 +115,8 @@ void AddTimeline(const char* name, const char* finding, const std::vector<Actor>
     at = PaintStep(&painter, actors, at);
   }
   timeline.length = at;
-  doc->sections.push_back({name, "Timeline", "The culprit, two peers and a victim on one clock.", std::move(timeline), false});
+  doc->sections.push_back(
+      {name, "Timeline", "The culprit, two peers and a victim on one clock.", std::move(timeline), false});
 }
 
 }  // namespace
@@ -114,10 +124,16 @@ void AddTimeline(const char* name, const char* finding, const std::vector<Actor>
 void AddTimelines(int32_t ranks, int32_t ranks_per_host, ReportDoc* doc) {
   const Nanos usual = kMs;
   AddTimeline("timeline", "slow-device-19",
-              {{19, Mark::kCulprit, 1.31, usual}, {18, Mark::kPeer, 1.0, usual}, {20, Mark::kPeer, 1.004, usual}, {ranks - 1, Mark::kVictim, 0.998, usual}},
+              {{19, Mark::kCulprit, 1.31, usual},
+               {18, Mark::kPeer, 1.0, usual},
+               {20, Mark::kPeer, 1.004, usual},
+               {ranks - 1, Mark::kVictim, 0.998, usual}},
               ranks_per_host, doc->steps[2], doc);
   AddTimeline("timeline-2", "slow-input-n5",
-              {{42, Mark::kCulprit, 1.0, 96 * kMs}, {43, Mark::kCulprit, 1.0, 94 * kMs}, {12, Mark::kVictim, 1.0, usual}, {3, Mark::kVictim, 1.0, usual}},
+              {{42, Mark::kCulprit, 1.0, 96 * kMs},
+               {43, Mark::kCulprit, 1.0, 94 * kMs},
+               {12, Mark::kVictim, 1.0, usual},
+               {3, Mark::kVictim, 1.0, usual}},
               ranks_per_host, doc->steps[doc->steps.size() / 2], doc);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: headline, findings beside the pictures, timeline and tables across, the small print last.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ChartView } from './chart';
 import type { Doc, Section } from './doc';
 import { causeInWords } from './format';
@@ -65,6 +65,8 @@ function Timelines({ sections }: { sections: Of<'timeline'>[] }) {
 // Tables that follow one another share a panel; on paper all of them are shown.
 function Tables({ sections }: { sections: Of<'table'>[] }) {
   const [name, setName] = useState(sections[0].name);
+  const opened = useRef(new Set<string>());
+  opened.current.add(name);
   const move = (event: KeyboardEvent, at: number) => {
     const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (!by) return;
@@ -88,7 +90,7 @@ function Tables({ sections }: { sections: Of<'table'>[] }) {
         <div key={section.name} role="tabpanel" id={section.name} aria-labelledby={`tab-${section.name}`} class={section.name === name ? 'tabpanel' : 'tabpanel hidden'}>
           <h2 class="print-only">{section.title}</h2>
           {section.intro ? <p class="intro">{section.intro}</p> : null}
-          <TableView table={section} name={section.name} />
+          <TableView table={section} name={section.name} resting={!opened.current.has(section.name)} />
         </div>
       ))}
     </section>
@@ -117,7 +119,7 @@ function Across({ sections }: { sections: Section[] }) {
 function TopBar({ onHelp }: { onHelp: () => void }) {
   const { doc, selection, places, clear } = usePage();
   const first = (kind: Kind) => doc.sections.find((s) => s.kind === kind);
-  const entries: [string, string][] = [['findings', 'Findings']];
+  const entries: [string, string][] = doc.findings.length ? [['findings', 'Findings']] : [];
   for (const [kind, label] of [['waterfall', 'Time'], ['stacked-bars', 'Ranks'], ['heat-strip', 'Steps'], ['timeline', 'Timeline']] as [Kind, string][]) {
     const section = first(kind);
     if (section) entries.push([kind === 'timeline' ? 'timeline' : section.name, label]);
@@ -227,7 +229,7 @@ export function App({ doc }: { doc: Doc }) {
   useKeys(page, setHelp);
   const pictures = doc.sections.filter((s) => kPictures.has(s.kind));
   const across = doc.sections.filter((s) => !kPictures.has(s.kind));
-  const hasFindings = doc.findings.length > 0 || doc.command === 'diagnose';
+  const hasFindings = doc.findings.length > 0;
   return (
     <PageContext.Provider value={page}>
       <TopBar onHelp={() => setHelp(true)} />

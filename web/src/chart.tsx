@@ -10,18 +10,25 @@ import { kClassColours } from './palette';
 
 const kHeight = 220;
 
+// From zero, unless all values lie so high that their differences would vanish.
+function yRange(_: uPlot, low: number, high: number): [number, number] {
+  const span = high - low || Math.abs(high) || 1;
+  const room = Math.max(span, 0.2 * Math.abs(high));  // noise must look like noise
+  return [low > 0.5 * high && low > 0 ? low - 0.25 * room : Math.min(0, low), high + 0.15 * room];
+}
+
 function plot(chart: Chart, host: HTMLElement): uPlot {
   const ink = currentInk();
   const y = scaleFor(chart.series.flatMap((s) => s.values), chart.y_unit);
   const x = scaleFor(chart.x, chart.x_unit);
-  const axis = { stroke: ink.faint, font: `11px ${ink.font}`, labelFont: `11px ${ink.font}`, labelSize: 18, grid: { stroke: ink.line, width: 1 }, ticks: { stroke: ink.line, width: 1 } };
+  const axis = { stroke: ink.faint, font: `11px ${ink.font}`, labelFont: `11px ${ink.font}`, labelSize: 16, gap: 3, grid: { stroke: ink.line, width: 1 }, ticks: { stroke: ink.line, width: 1 } };
   const unitOf = (suffix: string) => (suffix ? ` (${suffix})` : '');
   return new uPlot({
     width: host.clientWidth,
     height: kHeight,
     legend: { live: true },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high * 1.08 || 1] } },
+    scales: { x: { time: false }, y: { range: yRange } },
     axes: [
       { ...axis, label: chart.x_name + unitOf(x.suffix), values: (_, ticks) => ticks.map((t) => scaled(t, chart.x_unit, { ...x, digits: t % x.divisor ? 1 : 0 })) },
       { ...axis, size: 56, label: chart.y_name + unitOf(y.suffix), values: (_, ticks) => ticks.map((t) => scaled(t, chart.y_unit, { ...y, digits: t % y.divisor ? Math.max(1, y.digits) : 0 })) },

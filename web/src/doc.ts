@@ -68,6 +68,7 @@ export interface Timeline {
   origin: string;
   length: number;
   clock_residual: number;
+  legend: boolean;
   names: string[];
   lanes: { owner: string; label: string; rank: number; mark: Mark }[];
   // Columns of equal length.

@@ -2,7 +2,7 @@
 // Findings as cards, largest gain first. Picking one marks its culprits and victims in every picture.
 import type { Evidence, Finding } from './doc';
 import { causeInWords, duration, plural, ranges, whenInWords } from './format';
-import { Command, kSeverityShapes, Panel, Prose, RankChips, Term } from './parts';
+import { Command, kSeverityShapes, Prose, RankChips, Term } from './parts';
 import { usePage, useRanksOf } from './selection';
 
 const kConfidenceDots = { suspected: '●○○', likely: '●●○', sure: '●●●' };
@@ -144,7 +144,6 @@ export function FindingsBlock() {
       {doc.findings.map((finding, i) => (finding.severity === 'info'
         ? <SmallCard key={finding.id} finding={finding} number={i + 1} />
         : <Card key={finding.id} finding={finding} number={i + 1} />))}
-      {doc.findings.length === 0 ? <Panel id="healthy" title="Nothing to fix"><p>No analysis found a loss worth reporting.</p></Panel> : null}
     </section>
   );
 }

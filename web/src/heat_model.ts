@@ -67,8 +67,9 @@ export function binWorst(
 export interface Domain { low: number; high: number; clipped: boolean }
 
 // From the good end to the bad end. The bad end is the worst value, unless a few cells are so far out that they would
-// wash out everything else: then it is eight times the distance from the median to the bad 1 %, and `clipped` says so.
-export function domainOf(values: (number | null)[], higherIsWorse: boolean): Domain {
+// wash out everything else: then it is eight times the distance from the median to the bad 1 %, and `clipped` says so. It is
+// never nearer than `leastSpan` to the good end: noise must look like noise.
+export function domainOf(values: (number | null)[], higherIsWorse: boolean, leastSpan = 0): Domain {
   const sorted = Float64Array.from(values.filter((v): v is number => v !== null && !Number.isNaN(v))).sort();
   if (sorted.length === 0) return { low: 0, high: 1, clipped: false };
   const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
@@ -80,7 +81,10 @@ export function domainOf(values: (number | null)[], higherIsWorse: boolean): Dom
   const limit = median + sign * 8 * tail;
   const clipped = tail > 0 && sign * (worst - limit) > 0;
   const high = clipped ? limit : worst;
-  return good === high ? { low: good, high: good + sign * Math.max(Math.abs(good) * 0.01, 1e-9), clipped } : { low: good, high, clipped };
+  const span = Math.max(leastSpan, Math.abs(median) * 0.02, 1e-9);
+  if (sign * (high - good) >= span) return { low: good, high, clipped };
+  const widened = good + sign * span;
+  return { low: good, high: widened, clipped: sign * (worst - widened) > 0 };
 }
 
 export function position(value: number, domain: Domain): number {

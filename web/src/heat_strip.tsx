@@ -41,7 +41,9 @@ export function HeatStripView({ data }: { data: HeatStrip }) {
 
   const metric = data.metrics.find((m) => m.name === metricName) ?? data.metrics[0];
   const ordering: Ordering = useMemo(() => orderBy(labelsFor(grouping, data, doc, places), data.rows.length), [grouping, data, doc, places]);
-  const domain = useMemo(() => domainOf(metric.values, metric.higher_is_worse), [metric]);
+  // A full colour is worth at least a tenth of a step.
+  const stepTime = doc.headline.now ?? 0;
+  const domain = useMemo(() => domainOf(metric.values, metric.higher_is_worse, metric.unit === 'duration' ? stepTime / 10 : 0), [metric, stepTime]);
   const scale = useMemo(() => scaleFor(metric.values, metric.unit), [metric]);
   const zoomed = ranks.to - ranks.from < data.rows.length || steps.to - steps.from < data.columns.length;
   const nameOf = (row: number) => data.rows[row].label || (data.rows[row].rank >= 0 ? places.describe(data.rows[row].rank) : `row ${row}`);

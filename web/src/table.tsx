@@ -19,7 +19,8 @@ function save(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-export function TableView({ table, name }: { table: Table; name: string }) {
+// A table in a tab not yet opened (`resting`) holds only the rows that paper would show.
+export function TableView({ table, name, resting = false }: { table: Table; name: string; resting?: boolean }) {
   const { selection, pickRank } = usePage();
   const [sort, setSort] = useState({ column: -1, descending: true });
   const [text, setText] = useState('');
@@ -73,7 +74,7 @@ export function TableView({ table, name }: { table: Table; name: string }) {
             </tr>
           </thead>
           <tbody ref={body}>
-            {groups.slice(0, limit).flatMap((group, g) => group.rows.map((row, r) => (
+            {groups.slice(0, resting ? kPrinted : limit).flatMap((group, g) => group.rows.map((row, r) => (
               <tr key={`${g}/${r}`} class={`${row.role}${g >= kPrinted ? ' beyond' : ''}${row.rank >= 0 && selection.ranks.has(row.rank) ? ' picked' : ''}`}>
                 {roles ? <td class="role">{row.role === 'abnormal' ? '▲ abnormal' : row.role === 'normal' ? '○ normal' : ''}</td> : null}
                 {row.cells.map((value, c) => {

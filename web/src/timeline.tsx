@@ -80,7 +80,8 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
       c.fillRect(Math.round(x), kAxis - 6, 1, height - kAxis - kOverview);
       c.fillStyle = ink.faint;
       const crossed = timeline.ticks.some((tick) => Math.abs(toX(tick.at) - x) < 24);
-      if (x > gutter.current + 10 && x < width - 24 && !crossed) c.fillText(`${scaled(t, 'duration', { ...scale, digits })} ${scale.suffix}`, x, kAxis - 12);
+      const text = view.to - view.from >= 600e9 ? duration(t) : `${scaled(t, 'duration', { ...scale, digits })} ${scale.suffix}`;
+      if (x > gutter.current + 10 && x < width - 24 && !crossed) c.fillText(text, x, kAxis - 12);
     }
     c.textAlign = 'left';
     for (const tick of timeline.ticks) {
@@ -278,7 +279,7 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
   return (
     <>
       <div class="controls">
-        <Legend classes={used} />
+        {timeline.legend ? <Legend classes={used} /> : <span />}
         <span class="buttons">
           <button type="button" class="quiet" onClick={() => setView(zoom(view, 0.6, middle, timeline.length))} aria-label="Zoom in">+</button>
           <button type="button" class="quiet" onClick={() => setView(zoom(view, 1 / 0.6, middle, timeline.length))} aria-label="Zoom out">−</button>
@@ -290,8 +291,8 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
         onMouseDown={(e) => { dragged.current = { x: e.offsetX, view, moved: false }; }} onMouseMove={onMove} onMouseUp={onUp}
         onMouseLeave={() => { dragged.current = null; setHover(-1); }} onKeyDown={onKey}
         onDblClick={(e) => setView(zoom(view, 0.5, toTime(e.offsetX), timeline.length))} />
-      <p class="readout" aria-live="polite">{told ?? <span class="hint">Arrows run from the one that came late to those that waited for it
-        {timeline.clock_residual > 0 ? ` · clocks agree to ${duration(timeline.clock_residual)}` : ''} · drag to pan, ctrl + wheel to zoom</span>}</p>
+      <p class="readout" aria-live="polite">{told ?? <span class="hint">{timeline.arrows.length ? 'Arrows run from the one that came late to those that waited for it · ' : ''}
+        {timeline.clock_residual > 0 ? `clocks agree to ${duration(timeline.clock_residual)} · ` : ''}drag to pan, ctrl + wheel to zoom</span>}</p>
       {whole ? (
         <details class="more"><summary>Open all of it in Perfetto</summary>
           <p>Write the whole timeline to a file, open <code>ui.perfetto.dev</code> in a browser and drop the file on it. The file is read in the browser and not uploaded.</p>

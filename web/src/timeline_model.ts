@@ -73,7 +73,8 @@ export function rectAt(index: LaneIndex, timeline: Timeline, time: number, slack
 export function axisTicks(view: View, wanted: number): number[] {
   const raw = (view.to - view.from) / wanted;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw)!;
+  const steps = raw >= 60e9 ? [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080].map((minutes) => minutes * 60e9) : [1, 2, 5, 10].map((m) => m * power);
+  const step = steps.find((s) => s >= raw) ?? raw;
   const out: number[] = [];
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) out.push(t);
   return out;
