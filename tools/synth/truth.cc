@@ -76,6 +76,17 @@ std::string WaitName(const JobRun& run, const Item& item) {
   return "world";
 }
 
+// Length of the union of intervals, in ms: several collectives of a group may be open at once.
+double Covered(std::vector<std::pair<Time, Time>> intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  Time total = 0, until = INT64_MIN;
+  for (const auto& [begin, end] : intervals) {
+    if (end > until) total += end - std::max(begin, until);
+    until = std::max(until, end);
+  }
+  return static_cast<double>(total) / 1e6;
+}
+
 // Waiting time by what the rank waits in, and by whom for.
 struct Waits {
   std::map<std::string, double> in;
@@ -83,15 +94,16 @@ struct Waits {
 };
 Waits WaitsOf(const JobRun& run, int rank, const std::vector<int>& steps) {
   Waits waits;
+  std::map<std::string, std::vector<std::pair<Time, Time>>> intervals;
   for (int step : steps) {
     ForEachItem(run.ranks[static_cast<size_t>(rank)], step, [&](const Item& item) {
       if (item.work.channel < 0 || item.last_start <= item.start) return;
-      const double ms = static_cast<double>(item.last_start - item.start) / 1e6;
       const std::string name = WaitName(run, item);
-      waits.in[name] += ms;
-      waits.behind[{name, item.last_rank}] += ms;
+      intervals[name].emplace_back(item.start, item.last_start);
+      waits.behind[{name, item.last_rank}] += static_cast<double>(item.last_start - item.start) / 1e6;
     });
   }
+  for (const auto& [name, of] : intervals) waits.in[name] = Covered(of);
   return waits;
 }
 
