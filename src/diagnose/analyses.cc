@@ -10,6 +10,7 @@ std::span<const Analysis> Analyses() {
       {"own-time", "ranks whose own time is longer than their peers'", RunOwnTimeAnalysis},
       {"stages", "pipeline stages that take longer than the others", RunStageAnalysis},
       {"links", "transfers that are slow while nobody is late", RunLinkAnalysis},
+      {"late-entry", "ranks that enter the window later than the others", RunLateEntryAnalysis},
       {"common-cause", "what all ranks have in common: input, and steps longer than the others", RunCommonCauseAnalysis},
   };
   return kAnalyses;

@@ -40,7 +40,8 @@ std::string Times(const Explanation& why) {
 }
 
 bool Proportional(const Explanation& why) {
-  return why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
+  return why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.proportional_functions >= 0.75 &&
+         why.ratio > 1.05;
 }
 
 Cause Paused(const CauseContext& context) {
@@ -63,8 +64,8 @@ Cause ByName(const Explanation& why) {
     return {"checkpoint-stall", why.function, why.function + " " + Times(why),
             "write checkpoints asynchronously or from a copy in host memory"};
   }
-  if (HasAny(path, {"cumoduleload", "cudamoduleload", "cumoduleloaddata", "_inductor", "_dynamo", "triton/compiler",
-                    "hipmoduleload", "compile_fx", "nvrtc"})) {
+  if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
+                    "aot_dispatcher", "_inductor/", "triton/compiler", "convert_frame"})) {
     return {"compile-or-load", why.function, why.function + " " + Times(why),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }

@@ -19,6 +19,18 @@ using pattern::WorkClass;
 // Input that a loader with enough workers would hide: more than this share of the step on every rank is a finding.
 constexpr int kInputPercent = 5;
 
+// The loader's function that holds most of rank 0's input time in these steps.
+std::string InputFunction(const AnalysisInput& in, const std::vector<size_t>& steps) {
+  const std::vector<FunctionView::Cell> sums = in.view->Sum(0, steps);
+  FunctionView::Node best = -1;
+  for (size_t n = 0; n < sums.size(); ++n) {
+    const auto node = static_cast<FunctionView::Node>(n);
+    if (in.view->work_class(node) != WorkClass::kInput || sums[n].own == 0) continue;
+    if (best < 0 || sums[n].own > sums[static_cast<size_t>(best)].own) best = node;
+  }
+  return best < 0 ? std::string() : in.view->Path(best, 3);
+}
+
 void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_steps() == 0) return;
@@ -46,7 +58,7 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   finding.id = "slow-input-all";
   FillScope(job, AllRanks(job), &finding.scope);
   finding.headline = Who(job, finding.scope);
-  finding.scope.function = Explain(job, in.view, {0, steps}, {}).function;
+  finding.scope.function = InputFunction(in, steps);
   finding.when = ClassifyWhen(common, job.steps);
   finding.sentence = "Every rank waits " + Milliseconds(mean) + " per step for its next batch (" +
                      FormatPercent(static_cast<double>(mean) / static_cast<double>(job.median_step)) + " of the step).";

@@ -95,10 +95,14 @@ void CompareProportions(const FunctionView& view, const std::vector<Row>& rows, 
   if (peers <= 0) return;
   out->ratio = static_cast<double>(mine) / static_cast<double>(peers);
   Nanos longer = 0;
+  int count = 0;
   for (const size_t n : compared) {
     const double ratio = static_cast<double>(rows[n].mine) / static_cast<double>(rows[n].peers);
-    if (ratio - 1 >= (out->ratio - 1) / 2) longer += rows[n].peers;
+    if (ratio - 1 < (out->ratio - 1) / 2) continue;
+    longer += rows[n].peers;
+    ++count;
   }
+  out->proportional_functions = static_cast<double>(count) / static_cast<double>(compared.size());
   out->proportional_share = static_cast<double>(longer) / static_cast<double>(peers);
 }
 

@@ -27,6 +27,7 @@ struct Explanation {
   // Functions that matter on the peers (>= 2 % of their own time): in how many of them is this rank longer by at least
   // half of its overall ratio? 1 = all in proportion: a slow host or clock.
   double proportional_share = 0;
+  double proportional_functions = 0;  // the same as a share of their number
   int32_t functions_compared = 0;
   double ratio = 0;             // own time here / own time of the median peer over the compared functions
 };

@@ -46,7 +46,9 @@ void FillSteps(Job* job) {
     }
     job->step_time.push_back(count > 0 ? sum / count : 0);
   }
+  // The last step ends where the ranks last met, so it is no whole step; left out of the typical length.
   std::vector<Nanos> sorted = job->step_time;
+  if (sorted.size() >= 3) sorted.pop_back();
   std::sort(sorted.begin(), sorted.end());
   if (!sorted.empty()) {
     job->median_step = sorted[sorted.size() / 2];

@@ -2,6 +2,7 @@
 // The central test: a rank whose own time is longer than its peers' holds everybody up. Covers slow devices and hosts,
 // one slow function, slow input on some ranks, pauses, imbalance of one rank, and imbalance that moves from rank to rank.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -226,20 +227,36 @@ std::vector<RankId> ClassRanks(const Job& job, size_t rank) {
   return ranks;
 }
 
+// The function that holds the excess on most of them; empty if each time it is another one, or nothing recorded: then
+// the machine disturbs them, not their data.
+std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
+  std::map<std::string, Nanos> by_leaf;
+  std::map<std::string, std::string> paths;
+  Nanos total = 0;
+  for (Suspect suspect : suspects) {
+    const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, {});
+    const Explanation why = Explain(in.job, in.view, {suspect.rank, StruckSteps(suspect)}, SameSteps(peers, StruckSteps(suspect)));
+    total += suspect.total;
+    if (why.node < 0 || why.node_class == pattern::WorkClass::kIdle) continue;
+    if (!why.pair && why.node_excess * 10 < suspect.total * 6) continue;
+    by_leaf[why.leaf] += suspect.total;
+    paths[why.leaf] = why.function;
+  }
+  for (const auto& [leaf, sum] : by_leaf) {
+    if (sum * 2 > total) return paths[leaf];
+  }
+  return {};
+}
+
 // One candidate for imbalance that moves: the scope is everyone it struck.
-Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
+Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect>& suspects, const std::string& function) {
   Candidate candidate;
   std::vector<size_t> members;
   std::set<size_t> none;
   candidate.excess.assign(in.job.num_steps(), 0);
-  std::string function;
   for (const Suspect& suspect : suspects) {
     members.push_back(suspect.rank);
     const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, none);
-    const std::vector<size_t> steps = StruckSteps(suspect);
-    if (function.empty()) {
-      function = Explain(in.job, in.view, {suspect.rank, steps}, SameSteps(peers, steps)).function;
-    }
     RemoveOwnTime(in.job, suspect.rank, peers, suspect.cost, &candidate.edit);
     for (size_t s = 0; s < suspect.cost.size(); ++s) {
       candidate.excess[s] = std::max(candidate.excess[s], suspect.cost[s]);
@@ -279,8 +296,10 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       (suspect.struck * 10 > in.job.num_steps() * 6 ? steady : here).push_back(suspect);
     }
     if (IsRandomImbalance(here, in.job.num_steps(), in.job.classes[c].size())) {
-      out->candidates.push_back(MakeRandomImbalance(in, here));
-      here.clear();
+      if (const std::string function = SharedFunction(in, here); !function.empty()) {
+        out->candidates.push_back(MakeRandomImbalance(in, here, function));
+        here.clear();
+      }
     }
     here.insert(here.end(), steady.begin(), steady.end());
     for (const Suspect& suspect : here) out->candidates.push_back(MakeCandidate(in, suspect, all));

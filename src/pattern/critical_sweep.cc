@@ -86,7 +86,7 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
   CloseStretch(from);
   stretch_start_ = to;
   if (choice.waits) {
-    comms_.AddExposed(choice.comm, from, to);
+    if (step_ >= 0) comms_.AddExposed(choice.comm, from, to);
     Charge(WorkClass::kCommunication, choice.node, length);
     return;
   }
@@ -156,7 +156,7 @@ void CriticalSweep::ResolveExposed(int handle) {
   exposed_.Resolve(now_, &blocked_pieces_, &own_pieces_);
   for (const ExposedPiece& piece : own_pieces_) Charge(piece.own_class, piece.own_node, piece.to - piece.from);
   for (const ExposedPiece& piece : blocked_pieces_) {
-    if (handle != CommTracker::kNone) comms_.AddExposed(handle, piece.from, piece.to);
+    if (handle != CommTracker::kNone && step_ >= 0) comms_.AddExposed(handle, piece.from, piece.to);
     Charge(WorkClass::kCommunication, piece.comm_node, piece.to - piece.from);
   }
 }

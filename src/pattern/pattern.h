@@ -71,7 +71,9 @@ struct FunctionStep {
 struct Step {
   int64_t number = 0;  // ProfilerStep#N
   Nanos start = 0;     // own clock, Unix ns
-  Nanos end = 0;       // start of the next step; of the last step its own end, or the end of device work if later
+  // Start of the next step. Of the last step: where the rank last met others in it; if it met nobody, its own end or
+  // the end of device work, whichever is later.
+  Nanos end = 0;
   Nanos marked_end = 0;  // where the mark itself ended
   std::array<Nanos, kWorkClasses> by_class{};  // sums to end - start
   // The longest uninterrupted stretch of own time without any event boundary of the driving thread: a pause shows here.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 namespace headway::pattern {
 
@@ -39,6 +40,16 @@ void StepMarks::Count(const trace::Event& event) {
     last_ = std::max(last_, event.end());
   }
   if (device) device_last_ = std::max(device_last_, event.end());
+  if (event.kind == trace::EventKind::kCommKernel || event.kind == trace::EventKind::kCommHost) {
+    // Operations behind the last step may follow; more than this many do not.
+    constexpr size_t kKept = 1024;
+    comm_starts_.push_back(event.start);
+    std::push_heap(comm_starts_.begin(), comm_starts_.end(), std::greater<>());
+    if (comm_starts_.size() > kKept) {
+      std::pop_heap(comm_starts_.begin(), comm_starts_.end(), std::greater<>());
+      comm_starts_.pop_back();
+    }
+  }
 }
 
 StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const {
@@ -74,9 +85,17 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
   for (size_t i = 0; i < out.steps.size(); ++i) {
     Step& step = out.steps[i];
     step.end = i + 1 < out.steps.size() ? out.steps[i + 1].start : std::max(step.marked_end, device_last_);
-    step.marked_end = std::min(step.marked_end, step.end);
   }
-  if (drop_last && out.steps.size() > 1) out.steps.pop_back();
+  if (drop_last && out.steps.size() > 1) {
+    out.steps.pop_back();
+  } else if (out.marked && out.steps.size() > 1) {
+    Step& last = out.steps.back();
+    Nanos arrival = INT64_MIN;
+    for (const Nanos start : comm_starts_) {
+      if (start <= last.end) arrival = std::max(arrival, start);
+    }
+    if (arrival - last.start > (last.marked_end - last.start) / 2) last.end = arrival;
+  }
   return out;
 }
 

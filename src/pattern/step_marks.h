@@ -22,7 +22,9 @@ class StepMarks {
   };
   // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until
   // the next one starts; the last one to its own end or, where the device ran on, to the end of device work.
-  // Marks of the same number are merged.
+  // Marks of the same number are merged. Where ranks meet, the last step is cut at the rank's last arrival in it (if that
+  // lies in its second half): what comes after delays nobody in the window, and profilers are being stopped there, which
+  // shows as holes and as operations that seem to last.
   [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const;
 
  private:
@@ -35,6 +37,7 @@ class StepMarks {
   std::vector<Mark> steps_, optimizers_;
   Nanos first_ = INT64_MAX, last_ = INT64_MIN;  // over rows with a usable time
   Nanos device_last_ = INT64_MIN;
+  std::vector<Nanos> comm_starts_;  // the latest ones, a min-heap
 };
 
 }  // namespace headway::pattern

@@ -25,6 +25,7 @@ class Engine {
     complete_.assign(graph.collectives.size(), INT64_MIN);
     cursor_.assign(graph.chain_begin.begin(), graph.chain_begin.end() - 1);
     now_ = graph.chain_start;
+    for (const SegmentEdit::Start& change : edit.starts) now_[change.rank] = change.start;
     times_.blocked.assign(ranks_, 0);
     times_.step_begin.push_back(0);
     for (size_t r = 0; r < ranks_; ++r) {

@@ -22,8 +22,13 @@ struct SegmentEdit {
     int32_t collective = -1;
     Nanos transfer = 0;
   };
+  struct Start {
+    size_t rank = 0;  // rank index
+    Nanos start = 0;  // aligned time its chain begins at
+  };
   std::vector<Own> own;
   std::vector<Transfer> transfers;
+  std::vector<Start> starts;
 };
 
 struct SegmentTimes {

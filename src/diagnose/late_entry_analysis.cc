@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that enter the window later than the others: the first waits in it have their cause before it.
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/scope.h"
+
+namespace headway::diagnose {
+
+void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  const Job& job = in.job;
+  if (job.num_ranks() < 2 || job.steps.empty() || job.comms.collectives.empty()) return;
+  const std::vector<Nanos>& start = job.graph.chain_start;
+  std::vector<Nanos> sorted = start;
+  std::sort(sorted.begin(), sorted.end());
+  // Where most ranks enter: the lower middle, so that of two ranks the later one is late.
+  const Nanos usual = sorted[(sorted.size() - 1) / 2];
+  Nanos noise = 0;
+  for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
+  const Nanos threshold = std::max({job.median_step / 20, 3 * noise, 2 * job.comms.clocks.front().residual});
+  std::vector<size_t> late;
+  Candidate candidate;
+  for (size_t r = 0; r < start.size(); ++r) {
+    if (start[r] - usual < threshold) continue;
+    late.push_back(r);
+    candidate.edit.starts.push_back({r, usual});
+  }
+  if (late.empty()) return;
+  report::Finding& finding = candidate.finding;
+  finding.cause = "late-entry";
+  FillScope(job, late, &finding.scope);
+  finding.id = "late-entry-" + std::to_string(finding.scope.ranks.front());
+  finding.headline = Who(job, finding.scope);
+  finding.when = {report::WhenKind::kOnce, {job.steps.front()}};
+  const Nanos apart = sorted.back() - sorted.front();
+  finding.sentence = "The ranks enter the first step up to " + FormatDuration(apart) + " apart; " + finding.headline +
+                     (late.size() == 1 ? " comes" : " come") + " last. The cause lies before the window.";
+  finding.suggestion = "record more steps before this one, or start the profiler at the same step on all ranks";
+  finding.confidence = job.comms.clocks.size() > 1 ? report::Confidence::kLikely : report::Confidence::kSure;
+  finding.confidence_reason = job.comms.clocks.size() > 1
+                                  ? "clocks of the hosts aligned to " + FormatDuration(job.comms.clocks.front().residual)
+                                  : "all ranks on one clock";
+  finding.evidence.push_back({"start of the first step, latest after earliest", Milliseconds(apart), "", "",
+                              Counted(static_cast<int64_t>(job.num_ranks()), "rank")});
+  candidate.excess.assign(job.num_steps(), 0);
+  candidate.excess.front() = sorted.back() - usual;
+  candidate.noise = noise;
+  out->candidates.push_back(std::move(candidate));
+}
+
+}  // namespace headway::diagnose
