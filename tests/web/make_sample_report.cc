@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_sample_report KIND OUT: writes a made-up report as OUT, whose ending says the form (.html, .txt, .json for the
-// page's data). KIND: diagnosis, healthy, thousand, hostile, other.
+// page's data). KIND: diagnosis, healthy, thousand, hostile, other; or findings, which writes findings.json.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <string>
 
 #include "report/html_renderer.h"
+#include "report/json_renderer.h"
 #include "report/page_json.h"
 #include "report/text_renderer.h"
 #include "tests/web/sample_report.h"
@@ -38,7 +39,10 @@ int main(int argc, char** argv) {
         << "usage: make_sample_report diagnosis|healthy|thousand|hostile|other OUT.html|OUT.txt|OUT.all.txt|OUT.json\n";
     return 2;
   }
-  const Result<std::string> text = Render(Sample(argv[1]), argv[2]);
+  const std::string kind = argv[1];
+  const Result<std::string> text = kind == "findings"
+                                       ? headway::report::RenderFindingsJson(headway::sample::Findings({}))
+                                       : Render(Sample(kind), argv[2]);
   if (!text) {
     std::cerr << text.error().ToString() << "\n";
     return 3;

@@ -143,4 +143,38 @@ ReportDoc Diagnosis(const Shape& shape) {
   return doc;
 }
 
+report::FindingsDocument Findings(const Shape& shape) {
+  const ReportDoc doc = Diagnosis(shape);
+  report::FindingsDocument findings;
+  findings.job = {.world_size = shape.ranks,
+                  .ranks_read = AllBut(shape, shape.ranks, shape.ranks),
+                  .hosts = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"},
+                  .first_step = doc.steps.front(),
+                  .last_step = doc.steps.back(),
+                  .window = Ms(4'900),
+                  .frameworks = {"PyTorch 2.9"}};
+  findings.step_time.median = *doc.headline.now;
+  findings.step_time.p95 = Quantile(doc.step_durations, 95);
+  findings.step_time.breakdown = {.compute = Ms(263),
+                                  .memory = Ms(9),
+                                  .comm_wait = Ms(85),
+                                  .comm_transfer = Ms(24),
+                                  .host = Ms(12),
+                                  .input = Ms(8),
+                                  .idle = Ms(3)};
+  findings.step_time.replay_error = 0.011;
+  findings.steps = doc.steps;
+  findings.findings = doc.findings;
+  findings.not_checked = doc.not_checked;
+  findings.data_quality = {.ranks_missing = {kMissingRank},
+                           .events = 48'213'990,
+                           .repaired = {{"control-character", 3}},
+                           .dropped = {},
+                           .unknown_time_share = 0.003,
+                           .clock_residual = 4'100,
+                           .gpu_events = "all",
+                           .last_step = "keep"};
+  return findings;
+}
+
 }  // namespace headway::sample

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "report/findings_document.h"
 #include "report/report_doc.h"
 
 namespace headway::sample {
@@ -19,6 +20,9 @@ struct Shape {
 
 // A diagnosis. The same shape gives the same report.
 [[nodiscard]] report::ReportDoc Diagnosis(const Shape& shape);
+
+// What --json says of the same job.
+[[nodiscard]] report::FindingsDocument Findings(const Shape& shape);
 
 // The diagnosis of 64 ranks with every string replaced by one that tries to break out: markup, script ends, formulas,
 // control characters, marks that reorder text, invalid UTF-8, names of 4 KB.

@@ -7,14 +7,20 @@ export type Theme = 'light' | 'dark';
 
 export const kClassColours: Record<Theme, Record<TimeClass, string>> = {
   light: {
-    compute: '#1f5fa8', memory: '#6fb1e0', transfer: '#12806a', wait: '#e3a008', host: '#7a3e9d', input: '#c2477f',
-    idle: '#cfd5dc', bubble: '#e3e7ec', own: '#1f5fa8', other: '#8a94a1',
+    compute: '#1d4a92', memory: '#66b5e8', transfer: '#1b8a74', wait: '#eaa21a', host: '#9a63dd', input: '#8f1f4e',
+    idle: '#d3d8de', bubble: '#e3e7ec', own: '#1d4a92', other: '#8a94a1',
   },
   dark: {
-    compute: '#4a90dd', memory: '#a5d3f5', transfer: '#2fb596', wait: '#f0b429', host: '#a879cf', input: '#e377a8',
-    idle: '#3d4652', bubble: '#2d343e', own: '#4a90dd', other: '#7d8794',
+    compute: '#2b70dd', memory: '#bcdcf4', transfer: '#2cc59c', wait: '#f0b429', host: '#a884cf', input: '#d93a78',
+    idle: '#3a4350', bubble: '#2d343e', own: '#2b70dd', other: '#7d8794',
   },
 };
+
+// Black or white, whichever is easier to read on a class' colour.
+export function textOn(theme: Theme, timeClass: TimeClass): string {
+  const [r, g, b] = [1, 3, 5].map((i) => (parseInt(kClassColours[theme][timeClass].slice(i, i + 2), 16) / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.19 ? '#101418' : '#ffffff';
+}
 
 export const kHatched: ReadonlySet<TimeClass> = new Set<TimeClass>(['wait', 'bubble']);
 

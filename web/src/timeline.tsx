@@ -2,8 +2,9 @@
 // Lanes of a few ranks around a finding on one clock: who was busy, who waited, and for whom.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fillOf, fitText, useCanvas, type Ink } from './canvas';
-import { kMarks, kTimeClasses, type Mark, type Timeline } from './doc';
+import { kMarks, kTimeClasses, type Mark, type TimeClass, type Timeline } from './doc';
 import { duration, scaleFor, scaled } from './format';
+import { textOn } from './palette';
 import { Command, kMarkShapes, kMarkWords, Legend } from './parts';
 import { usePage } from './selection';
 import { axisTicks, clampView, indexLanes, pan, rectAt, visible, zoom, type LaneIndex, type View } from './timeline_model';
@@ -137,12 +138,11 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
     }
   };
 
-  const paintName = (c: CanvasRenderingContext2D, ink: Ink, name: string, timeClass: string, mark: string, from: number, y: number, to: number, h: number) => {
+  const paintName = (c: CanvasRenderingContext2D, ink: Ink, name: string, timeClass: TimeClass, mark: string, from: number, y: number, to: number, h: number) => {
     const shape = mark === 'culprit' || mark === 'victim' ? kMarkShapes[mark] + ' ' : '';
     c.font = `10px ${ink.font}`;
     const text = fitText(c, shape + name, to - from - 8);
     if (!text) return;
-    const pale = timeClass === 'idle' || timeClass === 'bubble' || timeClass === 'wait' || (timeClass === 'memory') || ink.theme === 'dark';
     if (timeClass === 'wait') {
       // A plate under the words: stripes are hard to read on.
       const wide = c.measureText(text).width + 6;
@@ -152,7 +152,7 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
       c.globalAlpha = 1;
       c.fillStyle = ink.text;
     } else {
-      c.fillStyle = pale ? (ink.theme === 'dark' && (timeClass === 'idle' || timeClass === 'bubble') ? ink.text : '#101418') : '#ffffff';
+      c.fillStyle = textOn(ink.theme, timeClass);
     }
     c.fillText(text, from + 5, y + h / 2 + 0.5);
   };

@@ -1,32 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts that add up, each where the one before it ends. A real table: readable without the picture.
-import type { Waterfall, WaterfallItem } from './doc';
+import type { Waterfall } from './doc';
 import { duration, scaleFor, scaled, share } from './format';
 import { kHatched } from './palette';
 import { Term } from './parts';
-
-interface Placed { item: WaterfallItem; from: number; to: number }
-
-// Where each item's bar starts and ends.
-export function placeItems(items: WaterfallItem[]): Placed[] {
-  let sum = 0;
-  let partFrom = 0;
-  return items.map((item) => {
-    if (item.role === 'total') {
-      sum = item.value;
-      return { item, from: 0, to: item.value };
-    }
-    if (item.role === 'within') {
-      const from = partFrom;
-      partFrom += item.value;
-      return { item, from, to: from + item.value };
-    }
-    const from = sum;
-    sum += item.value;
-    partFrom = Math.min(from, sum);
-    return { item, from: Math.min(from, sum), to: Math.max(from, sum) };
-  });
-}
+import { placeItems } from './waterfall_model';
 
 export function WaterfallView({ items }: Waterfall) {
   const placed = placeItems(items);
