@@ -22,17 +22,18 @@ take_lock() {
   flock 9
 }
 
-# Shows ninja's output as a counter (a line that overwrites itself on a terminal, else one line per 20 %); everything is
-# in the log, and what failed is shown whole by the caller.
+# Shows ninja's output as a counter (a line that overwrites itself on a terminal, else a line every five seconds);
+# everything is in the log, and what failed is shown whole by the caller.
 show_build() {
-  local line done total shown=0 what=$1
+  local line done total shown=-5 what=$1
+  SECONDS=0
   while IFS= read -r line; do
     case "$line" in
       \[[0-9]*/[0-9]*\]*)
         done=${line#[}; total=${done#*/}; done=${done%%/*}; total=${total%%]*}
         if [ -t 2 ]; then printf '\r\033[Kheadway: building %s, %d of %d' "$what" "$done" "$total" >&2
-        elif [ $((done * 5 / total)) -gt $shown ]; then
-          shown=$((done * 5 / total)); say "building $what, $done of $total"
+        elif [ $((SECONDS - shown)) -ge 5 ] || [ "$done" = "$total" ]; then
+          shown=$SECONDS; say "building $what, $done of $total"
         fi ;;
     esac
   done
