@@ -76,7 +76,7 @@ class Job:
         if not o.profile:
             return
         export = lambda p: p.export_chrome_trace(self.path(f"rank{self.rank}.trace.json"))
-        with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=0, warmup=2, active=o.profile),
+        with profile(activities=[ProfilerActivity.CPU], schedule=self.profiler_schedule(),
                      record_shapes=o.shapes, with_stack=o.with_stack, on_trace_ready=export) as profiler:
             for i in range(o.profile + 2):
                 self.timed(one_step, len(kinds) + i, "profiled" if i >= 2 else "profiler-warm")
@@ -86,6 +86,29 @@ class Job:
                     for key, value in self.metadata.items():
                         profiler.add_metadata_json(key, json.dumps(value))
                 profiler.step()
+
+    def profiler_schedule(self):
+        """Two steps to warm up, then the recorded ones.  After the last one, and outside it, a rank waits for
+        the others: the first one done would begin to write its trace, which takes all of a core, and where
+        cores are few the others would seem to pause in that step."""
+        active = self.options.profile
+        usual = schedule(wait=0, warmup=2, active=active, repeat=1)
+
+        def action(step):
+            if step == active + 2:
+                self.meet()
+            return usual(step)
+
+        return action
+
+    def meet(self):
+        """Waits until every rank has come here, by files, so that no collective enters the trace."""
+        self.write("ended", len(self.steps))
+        deadline = time.time() + self.options.timeout_s
+        while not all(os.path.exists(self.path(f"ended.{r}.json")) for r in range(self.world)):
+            if time.time() > deadline:
+                raise TimeoutError("another rank did not end its last step")
+            time.sleep(0.002)
 
     def timed(self, one_step, step, kind):
         self.faults.step = step
