@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "base/file_source.h"
@@ -191,6 +193,23 @@ void AddPath(const std::string& given, Found* found) {
   }
 }
 
+// By name. Of equals the last stays: that is the one unpacking an archive would leave.
+void SortItems(std::vector<InputItem>* items) {
+  const auto key = [&](size_t i) {
+    const InputItem& item = (*items)[i];
+    return std::tie(item.display_name, item.path, item.member);
+  };
+  std::vector<size_t> order(items->size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
+  std::vector<InputItem> sorted;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool replaced = i + 1 < order.size() && key(order[i]) == key(order[i + 1]);
+    if (!replaced) sorted.push_back(std::move((*items)[order[i]]));
+  }
+  *items = std::move(sorted);
+}
+
 template <typename T>
 void MoveAppend(std::vector<T>* to, std::vector<T>* from) {
   to->insert(to->end(), std::make_move_iterator(from->begin()), std::make_move_iterator(from->end()));
@@ -215,13 +234,7 @@ InputSet ListInputs(std::span<const std::string> paths, int threads) {
     MoveAppend(&set.items, &part.items);
     MoveAppend(&set.problems, &part.problems);
   }
-  std::stable_sort(set.items.begin(), set.items.end(),
-                   [](const InputItem& a, const InputItem& b) { return a.display_name < b.display_name; });
-  // Of equals the last stays: that is the one unpacking an archive would leave.
-  const auto same_item = [](const InputItem& a, const InputItem& b) {
-    return a.display_name == b.display_name && a.path == b.path && a.member == b.member;
-  };
-  set.items.erase(set.items.begin(), std::unique(set.items.rbegin(), set.items.rend(), same_item).base());
+  SortItems(&set.items);
   const auto by_place = [](const Error& a, const Error& b) {
     return a.where != b.where ? a.where < b.where : a.message < b.message;
   };

@@ -97,6 +97,18 @@ TEST(InputSet, UnpacksAMemberThatIsPackedItself) {
   EXPECT_EQ(ReadAll(**set.items[0].Open()), SampleText());
 }
 
+TEST(InputSet, TheLastOfEqualMembersCounts) {
+  const TestFolder folder;
+  const std::string tar = "tar -C '" + folder.path() + "' -rf '" + folder.Path("a.tar") + "' x.json";
+  folder.Write("x.json", "first");
+  ASSERT_EQ(std::system(tar.c_str()), 0);
+  folder.Write("x.json", "second");
+  ASSERT_EQ(std::system(tar.c_str()), 0);
+  const InputSet set = List({folder.Path("a.tar")});
+  ASSERT_EQ(Names(set, folder), Strings{"a.tar:x.json"});
+  EXPECT_EQ(ReadAll(**set.items[0].Open()), "second");
+}
+
 TEST(InputSet, SaysWhatIsMissingEmptyOrDamaged) {
   const TestFolder folder;
   std::filesystem::create_directories(folder.Path("empty"));

@@ -7,7 +7,7 @@
 namespace headway {
 namespace {
 
-constexpr size_t kFew = 64;  // below this many, counting costs more than comparing
+constexpr size_t kFew = 64;  // below this many, counting costs more than inserting
 constexpr int kDigitBits = 10;
 
 }  // namespace
@@ -15,7 +15,12 @@ constexpr int kDigitBits = 10;
 uint64_t* RadixSort(uint64_t* words, uint64_t* scratch, size_t count, int low_bit) {
   if (low_bit >= 64 || count < 2) return words;
   if (count < kFew) {
-    std::stable_sort(words, words + count, [low_bit](uint64_t a, uint64_t b) { return a >> low_bit < b >> low_bit; });
+    for (size_t i = 1; i < count; ++i) {
+      const uint64_t word = words[i];
+      size_t to = i;
+      for (; to > 0 && words[to - 1] >> low_bit > word >> low_bit; --to) words[to] = words[to - 1];
+      words[to] = word;
+    }
     return words;
   }
   const uint64_t first = words[0];

@@ -240,10 +240,13 @@ TEST(RadixSort, SortsStablyByTheUpperBits) {
   for (const size_t count : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{3000}}) {
     for (const int low_bit : {0, 12, 40, 63}) {
       std::vector<uint64_t> words(count);
-      for (uint64_t& word : words) word = random();
-      std::vector<uint64_t> expected = words;
-      std::stable_sort(expected.begin(), expected.end(),
-                       [&](uint64_t a, uint64_t b) { return a >> low_bit < b >> low_bit; });
+      for (uint64_t& word : words) word = random() & random() & random();  // many equal upper bits
+      // Stable: by the upper bits, then by the place before.
+      std::vector<std::pair<uint64_t, size_t>> places;
+      for (size_t i = 0; i < count; ++i) places.emplace_back(words[i] >> low_bit, i);
+      std::sort(places.begin(), places.end());
+      std::vector<uint64_t> expected;
+      for (const auto& [upper, place] : places) expected.push_back(words[place]);
       std::vector<uint64_t> scratch(count);
       const uint64_t* sorted = RadixSort(words.data(), scratch.data(), count, low_bit);
       EXPECT_TRUE(std::equal(expected.begin(), expected.end(), sorted)) << count << " " << low_bit;

@@ -10,7 +10,7 @@ namespace headway {
 
 struct ZstdSource::Decoder {
   struct Free {
-    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+    void operator()(ZSTD_DCtx* freed) const { ZSTD_freeDCtx(freed); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context{ZSTD_createDCtx()};
 };
