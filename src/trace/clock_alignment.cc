@@ -83,8 +83,9 @@ class RoundCollector {
       clocks.clear();
       for (const CollectiveMember& m : collectives_[widest].members) clocks.push_back(ClockOf(m));
       std::sort(clocks.begin(), clocks.end());
-      const auto hosts = std::unique(clocks.begin(), clocks.end()) - clocks.begin();
-      if (hosts > 1) runs_.push_back({i, j, static_cast<int64_t>(hosts)});
+      clocks.erase(std::unique(clocks.begin(), clocks.end()), clocks.end());
+      if (clocks.size() < 2) continue;
+      runs_.push_back({i, j, static_cast<int64_t>(clocks.size())});
     }
   }
 
@@ -103,20 +104,29 @@ class RoundCollector {
     });
     if (members_.front().clock == members_.back().clock) return;
     const bool bounded = NeedsEverybody(collective.op);
+    // A host backend may write a send after its data have left: it bounds nothing.
+    const bool on_device = OnDevice(collective.members.front());
     for (size_t i = 0, j = 0; i < members_.size(); i = j) {
       ClockReading reading{.clock = members_[i].clock};
-      for (; j < members_.size() && members_[j].clock == members_[i].clock; ++j) Bound(*members_[j].row, bounded, &reading);
+      for (; j < members_.size() && members_[j].clock == members_[i].clock; ++j) {
+        Bound(*members_[j].row, bounded, on_device, &reading);
+      }
       reading.end = members_[i + (j - i - 1) / 2].row->end;
       rounds_.readings.push_back(reading);
     }
     rounds_.Close();
   }
 
-  static void Bound(const CommInstance& row, bool bounded, ClockReading* reading) {
-    if (bounded || row.op == CommOp::kSend) reading->last_start = std::max(reading->last_start, row.start);
-    if (bounded || row.op == CommOp::kRecv) {
+  static void Bound(const CommInstance& row, bool bounded, bool device, ClockReading* reading) {
+    if (bounded || (device && row.op == CommOp::kSend)) reading->last_start = std::max(reading->last_start, row.start);
+    if (bounded || (device && row.op == CommOp::kRecv)) {
       reading->first_end = reading->first_end == kNoBound ? row.end : std::min(reading->first_end, row.end);
     }
+  }
+
+  [[nodiscard]] bool OnDevice(const CollectiveMember& m) const {
+    const RankComms& rank = ranks_[static_cast<size_t>(m.rank_index)];
+    return rank.groups[static_cast<size_t>(RowOf(m).local_group)].is_device;
   }
 
   struct Member {

@@ -17,9 +17,11 @@ constexpr double kSmallestScale = 100;       // ns: below it, spreads are roundi
 constexpr int64_t kDriftRounds = 50;
 constexpr double kDriftSpan = 1e9;           // ns
 constexpr double kDriftSignificance = 5;     // standard errors
+constexpr double kDriftEffect = 1.5;         // a drift must move ends by more than they scatter
 constexpr double kLargestDrift = 1e-3;       // no quartz is that far off
 constexpr double kCausalSlack = 1000;        // ns: times may be whole microseconds
-constexpr double kMispaired = 1e5;           // ns: see EnforceOrder
+constexpr double kSmallViolation = 1e5;      // ns: see EnforceOrder
+constexpr double kLargestViolation = 1e9;
 constexpr int kBatches = 8;
 
 double Quantile(std::vector<double>* values, double q) {
@@ -76,7 +78,8 @@ class Fitter {
     }
     drifts_.resize(clocks);
     for (size_t c = 0; c < clocks; ++c) {
-      drifts_[c] = count_[c] >= kDriftRounds && high[c] - low[c] >= kDriftSpan ? 1 : 0;
+      span_.push_back(high[c] - low[c]);
+      drifts_[c] = count_[c] >= kDriftRounds && span_[c] >= kDriftSpan ? 1 : 0;
       if (drifts_[c] == 0) slope_[c] = 0;
     }
     // Drift counts from the component's root, or, where that one has too little, from the clock with most rounds.
@@ -128,7 +131,7 @@ class Fitter {
     const size_t clocks = theta_.size();
     std::vector<std::array<double, 5>> sums(clocks, {0, 0, 0, 0, 0});
     for (size_t r = 0; r < rounds_.size(); ++r) {
-      const double of_round = 1 / (1 + spread_[r] * spread_[r] / (scale_ * scale_));
+      const double of_round = RoundWeight(r);
       for (auto i = static_cast<size_t>(rounds_.begin[r]); i < static_cast<size_t>(rounds_.begin[r + 1]); ++i) {
         const double e = residual_[i] / (3 * scale_);
         weight_[i] = 1 / ((1 + e * e) * (1 + e * e));
@@ -178,8 +181,9 @@ class Fitter {
     for (size_t c = 0; c < clocks; ++c) {
       const bool is_root = start_.root[c] >= 0 && drift_root_[static_cast<size_t>(start_.root[c])] == static_cast<int32_t>(c);
       if (drifts_[c] == 0 || is_root) continue;
-      const double error = DriftError(static_cast<int32_t>(c));
-      if (std::abs(slope_[c]) > kDriftSignificance * error && std::abs(slope_[c]) < kLargestDrift) continue;
+      const double drift = std::abs(slope_[c]);
+      const bool matters = drift * span_[c] > kDriftEffect * EndScatter(c) && drift < kLargestDrift;
+      if (matters && drift > kDriftSignificance * DriftError(static_cast<int32_t>(c))) continue;
       drifts_[c] = 0;
       slope_[c] = 0;
       dropped = true;
@@ -200,21 +204,24 @@ class Fitter {
       high = first ? x : std::max(high, x);
       first = false;
     }
-    double square = 0, weights = 0, sx = 0, sxx = 0;
+    double weights = 0, sx = 0;
+    for (const int32_t i : mine) {
+      weights += FitWeight(static_cast<size_t>(i));
+      sx += FitWeight(static_cast<size_t>(i)) * x_[static_cast<size_t>(i)];
+    }
+    const double mean = sx / weights;
+    double square = 0, sxx = 0;
     for (const int32_t index : mine) {
       const auto i = static_cast<size_t>(index);
       const auto b = std::min<size_t>(kBatches - 1, static_cast<size_t>((x_[i] - low) / (high - low) * kBatches));
-      const double e = FullResidual(i);
-      sum[b] += weight_[i] * e;
-      where[b] += weight_[i] * x_[i];
-      n[b] += weight_[i];
-      square += weight_[i] * e * e;
-      weights += weight_[i];
-      sx += weight_[i] * x_[i];
-      sxx += weight_[i] * x_[i] * x_[i];
+      const double e = FullResidual(i), w = FitWeight(i), x = x_[i] - mean;
+      sum[b] += w * e;
+      where[b] += w * x_[i];
+      n[b] += w;
+      square += w * w * x * x * e * e;
+      sxx += w * x * x;
     }
-    const double mean = sx / weights;
-    const double independent = std::sqrt(square / weights / std::max(sxx - mean * sx, 1.0));
+    const double independent = std::sqrt(square) / std::max(sxx, 1.0);
     double rest = 0, spread = 0, used = 0;
     for (size_t b = 0; b < kBatches; ++b) {
       if (n[b] <= 0) continue;
@@ -224,6 +231,11 @@ class Fitter {
     }
     const double lasting = used > 2 && spread > 0 ? std::sqrt(rest / (used - 2) / spread) : independent;
     return std::max(independent, lasting);
+  }
+
+  [[nodiscard]] double RoundWeight(size_t r) const { return 1 / (1 + spread_[r] * spread_[r] / (scale_ * scale_)); }
+  [[nodiscard]] double FitWeight(size_t reading) const {
+    return weight_[reading] * RoundWeight(static_cast<size_t>(start_.round_of[reading]));
   }
 
   // Distance to the other members: in a round of two, the centre lies half way.
@@ -269,40 +281,52 @@ class Fitter {
     }
   }
 
-  // Pushes clocks apart until nobody ends before the last has begun. An order violated by far more than ends scatter is
-  // no matter of clocks (the rows do not belong together): counted, not followed.
+  // Pushes clocks apart until nobody ends before the last has begun: first the small violations, then larger ones, as
+  // long as all can be met together. What cannot is no matter of clocks (rows that do not belong together): counted.
   void EnforceOrder() {
-    const double limit = std::max(kMispaired, 20 * scale_);
+    for (double limit = std::max(kSmallViolation, 20 * scale_); limit < kLargestViolation; limit *= 4) {
+      const std::vector<double> before = theta_;
+      if (PushApart(limit)) continue;
+      theta_ = before;
+      break;
+    }
+    CentreRounds();
+  }
+
+  // True when no violation of at most `limit` is left.
+  bool PushApart(double limit) {
     const std::vector<double> no_turn(theta_.size(), 0);
     for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
-      std::vector<double> up(theta_.size(), 0), down(theta_.size(), 0);
+      std::vector<double> later(theta_.size(), 0), earlier(theta_.size(), 0);
       bool moved = false;
       for (size_t r = 0; r < rounds_.size(); ++r) {
         const Order order = TightestOrder(r);
         if (order.early < 0 || order.violation <= kCausalSlack || order.violation > limit) continue;
-        auto& later = up[static_cast<size_t>(order.early)];
-        auto& earlier = down[static_cast<size_t>(order.late)];
-        later = std::max(later, order.violation / 2);
-        earlier = std::max(earlier, order.violation / 2);
+        auto& up = later[static_cast<size_t>(order.early)];
+        auto& down = earlier[static_cast<size_t>(order.late)];
+        up = std::max(up, order.violation / 2);
+        down = std::max(down, order.violation / 2);
         moved = true;
       }
-      if (!moved) break;
-      for (size_t c = 0; c < up.size(); ++c) up[c] = down[c] - up[c];
-      Apply(up, no_turn);
+      if (!moved) return true;
+      for (size_t c = 0; c < later.size(); ++c) earlier[c] -= later[c];
+      Apply(earlier, no_turn);
     }
-    CentreRounds();
+    return false;
   }
 
   ClockFits Publish() {
     ClockFits fits;
     fits.clocks.resize(theta_.size());
-    std::vector<double> up(theta_.size(), 1e18), down(theta_.size(), 1e18);
+    constexpr double kUnbounded = 1e18;
+    std::vector<double> up(theta_.size(), kUnbounded), down(theta_.size(), kUnbounded);
     for (size_t r = 0; r < rounds_.size(); ++r) {
       const Order order = TightestOrder(r);
       if (order.early < 0) continue;
       if (order.violation > kCausalSlack) {
         ++fits.violations;
         fits.worst_violation = std::max(fits.worst_violation, static_cast<Nanos>(order.violation));
+        continue;
       }
       auto& room = down[static_cast<size_t>(order.early)];  // how far its clock may still go back
       room = std::min(room, std::max(0.0, -order.violation));
@@ -318,7 +342,7 @@ class Fitter {
       fit.drift = 0 - slope_[c];
       fit.reference = start_.base[c] + start_.origin[c];
       const double room = (up[c] + down[c]) / 2;
-      fit.residual = static_cast<Nanos>(std::ceil(std::min(EndScatter(c), std::max(room, kCausalSlack))));
+      fit.residual = static_cast<Nanos>(std::ceil(std::max(std::min(EndScatter(c), room), kCausalSlack)));
     }
     return fits;
   }
@@ -346,6 +370,7 @@ class Fitter {
   std::vector<char> drifts_;                // per clock: its slope is fitted
   std::vector<int32_t> drift_root_;         // per root
   std::vector<int64_t> count_;              // per clock: rounds
+  std::vector<double> span_;                // per clock: from its first to its last round
   std::vector<double> x_, residual_, weight_;  // per reading
   std::vector<double> centre_, spread_;        // per round
   double scale_ = kSmallestScale;

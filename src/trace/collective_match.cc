@@ -12,24 +12,17 @@ namespace {
 constexpr int32_t kQuickSamples = 9;
 constexpr double kClearlyBetter = 0.3;  // of cost: what it takes to prefer a shift over equal order
 
-bool HasSequenceNumbers(const CommSequence& s) {
-  for (int32_t i = 0; i < s.size(); ++i) {
-    if (s[i].seq < 0) return false;
-  }
-  return s.size() > 0;
-}
-
 // The member whose row kinds are the most common; of equally common ones the longest, then the first.
-int32_t ChooseReference(const std::vector<CommSequence>& members, const std::vector<uint64_t>& signatures) {
+int32_t ChooseReference(const std::vector<CommSequence>& members, const std::vector<SequenceSummary>& summaries) {
   std::unordered_map<uint64_t, int32_t> count;
-  for (const uint64_t s : signatures) ++count[s];
+  for (const SequenceSummary& s : summaries) ++count[s.signature];
   int32_t best = -1;
   for (size_t m = 0; m < members.size(); ++m) {
     if (members[m].size() == 0) continue;
     const auto better = [&] {
       const auto b = static_cast<size_t>(best);
-      if (count[signatures[m]] != count[signatures[b]]) return count[signatures[m]] > count[signatures[b]];
-      return members[m].size() > members[b].size();
+      const int32_t mine = count[summaries[m].signature], others = count[summaries[b].signature];
+      return mine != others ? mine > others : members[m].size() > members[b].size();
     };
     if (best < 0 || better()) best = static_cast<int32_t>(m);
   }
@@ -37,22 +30,26 @@ int32_t ChooseReference(const std::vector<CommSequence>& members, const std::vec
 }
 
 // Operations of one coalesced call share a number: the second of them gets (number, 1) and so on.
-void PlaceBySequenceNumber(const std::vector<CommSequence>& members, const std::vector<char>& numbered,
-                           GroupPlaces* places) {
+void PlaceByNumber(const std::vector<CommSequence>& members, const std::vector<SequenceSummary>& summaries,
+                   GroupPlaces* places) {
   std::vector<std::pair<int64_t, int32_t>> keys;
   std::vector<std::vector<std::pair<int64_t, int32_t>>> of_member(members.size());
   for (size_t m = 0; m < members.size(); ++m) {
-    if (numbered[m] == 0) continue;
+    if (!summaries[m].numbered) continue;
     std::unordered_map<int64_t, int32_t> repeats;
     auto& mine = of_member[m];
     mine.reserve(members[m].rows.size());
     for (int32_t i = 0; i < members[m].size(); ++i) mine.emplace_back(members[m][i].seq, repeats[members[m][i].seq]++);
     keys.insert(keys.end(), mine.begin(), mine.end());
+    if (keys.size() > size_t{1} << 20U) {
+      std::sort(keys.begin(), keys.end());
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    }
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   for (size_t m = 0; m < members.size(); ++m) {
-    if (numbered[m] == 0) continue;
+    if (!summaries[m].numbered) continue;
     MemberPlace& place = places->members[m];
     place.placed = true;
     place.ordinals.reserve(of_member[m].size());
@@ -64,24 +61,19 @@ void PlaceBySequenceNumber(const std::vector<CommSequence>& members, const std::
 }
 
 // Numbers that rise by one in every member: the common case, without tables.
-bool PlaceByConsecutiveNumbers(const std::vector<CommSequence>& members, const std::vector<char>& numbered,
-                               GroupPlaces* places) {
-  int64_t lowest = std::numeric_limits<int64_t>::max();
-  for (size_t m = 0; m < members.size(); ++m) {
-    if (numbered[m] == 0) continue;
-    for (int32_t i = 1; i < members[m].size(); ++i) {
-      if (members[m][i].seq != members[m][i - 1].seq + 1) return false;
-    }
-    lowest = std::min(lowest, members[m][0].seq);
+bool PlaceByConsecutiveNumbers(const std::vector<SequenceSummary>& summaries, GroupPlaces* places) {
+  int64_t lowest = std::numeric_limits<int64_t>::max(), highest = 0;
+  for (const SequenceSummary& s : summaries) {
+    if (!s.numbered) continue;
+    if (!s.consecutive) return false;
+    lowest = std::min(lowest, s.first_number);
+    highest = std::max(highest, s.last_number);
   }
-  for (size_t m = 0; m < members.size(); ++m) {
-    if (numbered[m] == 0) continue;
-    if (members[m][0].seq - lowest > std::numeric_limits<int32_t>::max() / 2) return false;
-  }
-  for (size_t m = 0; m < members.size(); ++m) {
-    if (numbered[m] == 0) continue;
+  if (highest - lowest > std::numeric_limits<int32_t>::max() / 2) return false;
+  for (size_t m = 0; m < summaries.size(); ++m) {
+    if (!summaries[m].numbered) continue;
     places->members[m].placed = true;
-    places->members[m].shift = static_cast<int32_t>(members[m][0].seq - lowest);
+    places->members[m].shift = static_cast<int32_t>(summaries[m].first_number - lowest);
   }
   return true;
 }
@@ -101,6 +93,30 @@ void PlaceMember(const CommSequence& reference, const CommSequence& member, bool
   const ShiftFit best = BestShift(reference, member, offset);
   place->placed = best.mismatch <= 0.05 && best.step_mismatch <= 0.2 && best.cost < 0.7;
   place->shift = best.shift;
+}
+
+// From positions of the reference's rows to the group's axis.
+void OntoAxis(const MemberPlace& reference, int32_t reference_size, int32_t size, MemberPlace* place) {
+  if (reference.ordinals.empty()) {
+    place->shift += reference.shift;
+    return;
+  }
+  for (int32_t i = 0; i < size; ++i) {
+    const int32_t at = i + place->shift;
+    place->ordinals.push_back(at >= 0 && at < reference_size ? reference.Ordinal(at) : -1);
+  }
+  place->like_reference = false;
+}
+
+// Work of one group on several host threads, without numbers that order it.
+bool MayRunSideBySide(const CommSequence& s) {
+  const auto& groups = s.rank->groups;
+  const LocalGroup& first = groups[static_cast<size_t>(s[0].local_group)];
+  if (first.is_device || s[0].seq >= 0) return false;
+  for (int32_t i = 1; i < std::min(s.size(), 64); ++i) {
+    if (s[i].local_group != s[0].local_group) return true;
+  }
+  return false;
 }
 
 // Offset that makes the first rows of common steps end together: the median over steps.
@@ -218,8 +234,10 @@ class CollectiveBuilder {
     return false;
   }
 
+  // Closes the gaps in place.
   void Collect(std::vector<Collective>* slots, const std::vector<StepVote>& steps) {
     int64_t ordinal = 0;
+    size_t kept = 0;
     for (size_t slot = 0; slot < size_; ++slot) {
       Collective& c = (*slots)[slot];
       if (c.members.empty()) continue;
@@ -229,8 +247,11 @@ class CollectiveBuilder {
         ++out_.unmatched;
         continue;
       }
-      out_.collectives.push_back(std::move(c));
+      if (kept != slot) (*slots)[kept] = std::move(c);
+      ++kept;
     }
+    slots->resize(kept);
+    out_.collectives = std::move(*slots);
   }
 
   const std::vector<CommSequence>& members_;
@@ -243,48 +264,29 @@ class CollectiveBuilder {
 
 }  // namespace
 
-GroupPlaces PlaceInOrder(const std::vector<CommSequence>& members, const ClockOffset& offset) {
+GroupPlaces PlaceInOrder(const std::vector<CommSequence>& members, const std::vector<SequenceSummary>& summaries,
+                         const ClockOffset& offset) {
   GroupPlaces places;
   places.members.resize(members.size());
-  std::vector<uint64_t> signatures(members.size());
-  std::vector<char> numbered(members.size());
-  bool any_numbers = false;
-  for (size_t m = 0; m < members.size(); ++m) {
-    signatures[m] = Signature(members[m]);
-    numbered[m] = HasSequenceNumbers(members[m]) ? 1 : 0;
-    any_numbers = any_numbers || numbered[m] != 0;
-  }
-  places.reference = ChooseReference(members, signatures);
+  places.reference = ChooseReference(members, summaries);
   if (places.reference < 0) return places;
-  if (any_numbers) {
-    if (!PlaceByConsecutiveNumbers(members, numbered, &places)) PlaceBySequenceNumber(members, numbered, &places);
-    for (size_t m = 0; m < members.size() && numbered[static_cast<size_t>(places.reference)] == 0; ++m) {
-      if (numbered[m] != 0) places.reference = static_cast<int32_t>(m);
-    }
+  const auto numbered = [&](size_t m) { return summaries[m].numbered && members[m].size() > 0; };
+  if (!PlaceByConsecutiveNumbers(summaries, &places)) PlaceByNumber(members, summaries, &places);
+  for (size_t m = 0; m < members.size() && !numbered(static_cast<size_t>(places.reference)); ++m) {
+    if (numbered(m)) places.reference = static_cast<int32_t>(m);
   }
   const auto r = static_cast<size_t>(places.reference);
   places.members[r].placed = places.members[r].like_reference = true;
   for (size_t m = 0; m < members.size(); ++m) {
     if (m == r || members[m].size() == 0) continue;
     MemberPlace& place = places.members[m];
-    const bool same = signatures[m] == signatures[r];
+    const bool same = summaries[m].signature == summaries[r].signature && members[m].size() == members[r].size();
     if (place.placed) {
       place.like_reference = same && place.ordinals.empty();
       continue;
     }
     PlaceMember(members[r], members[m], same, offset(members[r].rank_index, members[m].rank_index), &place);
-    if (!place.placed) continue;
-    // From positions of the reference's rows to the group's axis.
-    if (places.members[r].ordinals.empty()) {
-      place.shift += places.members[r].shift;
-    } else {
-      for (int32_t i = 0; i < members[m].size(); ++i) {
-        const int32_t at = i + place.shift;
-        const bool inside = at >= 0 && at < members[r].size();
-        place.ordinals.push_back(inside ? places.members[r].Ordinal(at) : -1);
-      }
-      place.like_reference = false;
-    }
+    if (place.placed) OntoAxis(places.members[r], members[r].size(), members[m].size(), &place);
   }
   return places;
 }
@@ -304,14 +306,32 @@ void PlaceRest(const std::vector<CommSequence>& members, const ClockOffset& offs
   }
 }
 
+void OrderConcurrent(const std::vector<CommSequence>& members, const ClockOffset& offset, GroupPlaces* places) {
+  if (places->reference < 0) return;
+  const auto r = static_cast<size_t>(places->reference);
+  if (!places->members[r].ordinals.empty()) return;
+  const int32_t base = places->members[r].shift;
+  for (size_t m = 0; m < members.size(); ++m) {
+    MemberPlace& place = places->members[m];
+    const bool in_order = place.placed && place.ordinals.empty() && members[m].size() > 0;
+    if (m == r || !in_order || !MayRunSideBySide(members[m])) continue;
+    const auto known = offset(members[r].rank_index, members[m].rank_index);
+    place.ordinals = ExchangeConcurrent(members[r], members[m], place.shift - base, known);
+    for (int32_t& at : place.ordinals) at += base;
+    place.like_reference = place.like_reference && place.ordinals.empty();
+  }
+}
+
 GroupCollectives BuildCollectives(const std::vector<CommSequence>& members, const GroupPlaces& places) {
   return CollectiveBuilder(members, places).Build();
 }
 
 bool RunTogether(const std::vector<CommSequence>& members, const ClockOffset& offset) {
-  const GroupPlaces places = PlaceInOrder(members, offset);
-  if (places.reference < 0) return false;
-  const CommSequence& reference = members[static_cast<size_t>(places.reference)];
+  std::vector<SequenceSummary> summaries;
+  for (const CommSequence& m : members) summaries.push_back(Summarize(m));
+  const int32_t chosen = ChooseReference(members, summaries);
+  if (chosen < 0) return false;
+  const CommSequence& reference = members[static_cast<size_t>(chosen)];
   size_t together = 0;
   for (const CommSequence& m : members) {
     if (m.size() == 0 || 10 * std::abs(m.size() - reference.size()) > reference.size() + 10) continue;

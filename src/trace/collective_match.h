@@ -34,11 +34,16 @@ struct GroupPlaces {
 };
 
 // Places every member that orders, kinds and step numbers place safely; the others (holes, damage) stay unplaced.
-// O(rows) hashing, a few samples a member on top.
-[[nodiscard]] GroupPlaces PlaceInOrder(const std::vector<CommSequence>& members, const ClockOffset& offset);
+// `summaries` is parallel to `members`. A few samples a member; O(rows) only where sequence numbers have gaps.
+[[nodiscard]] GroupPlaces PlaceInOrder(const std::vector<CommSequence>& members,
+                                       const std::vector<SequenceSummary>& summaries, const ClockOffset& offset);
 
 // Places by time what PlaceInOrder left. Without a clock offset the starts of common steps give one.
 void PlaceRest(const std::vector<CommSequence>& members, const ClockOffset& offset, GroupPlaces* places);
+
+// Exchanges neighbours that two threads of a member ran side by side in another order than the reference's. Once, after
+// the clocks are known.
+void OrderConcurrent(const std::vector<CommSequence>& members, const ClockOffset& offset, GroupPlaces* places);
 
 struct GroupCollectives {
   std::vector<Collective> collectives;  // by ordinal; of at least two members; `group` is left to the caller

@@ -106,7 +106,8 @@ struct JobComms {
 }
 
 // Resolves groups, pairs operations and aligns clocks. `ranks` sorted by rank, one entry a rank with a file. A rank
-// without communication is fine. O(n log n) in the number of instances; deterministic in any order of threads.
-[[nodiscard]] JobComms JoinComms(const std::vector<RankComms>& ranks, int world_size);
+// without communication is fine. O(n log n) in the number of instances; the answer does not depend on `threads` (0 = as
+// many as the process may use) nor on the order of `ranks` (indices apart).
+[[nodiscard]] JobComms JoinComms(const std::vector<RankComms>& ranks, int world_size, int threads = 0);
 
 }  // namespace headway::trace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/parallel.h"
 #include "trace/clock_alignment.h"
 #include "trace/collective_match.h"
 #include "trace/comm.h"
@@ -17,17 +18,15 @@
 namespace headway::trace {
 namespace {
 
-bool NamesNoPeer(CommOp op) { return op == CommOp::kSendRecv || op == CommOp::kCoalesced; }
-
 class CommJoiner {
  public:
-  CommJoiner(const std::vector<RankComms>& ranks, int world_size)
-      : ranks_(ranks), world_size_(WorldSize(ranks, world_size)), clocks_(RecordedClocks(ranks)) {}
+  CommJoiner(const std::vector<RankComms>& ranks, int world_size, int threads)
+      : ranks_(ranks), threads_(ThreadCount(threads)), world_size_(WorldSize(ranks, world_size)), clocks_(RecordedClocks(ranks)) {}
 
   JobComms Join() {
     table_ = ResolveNamedGroups(ranks_, world_size_);
     InferLaneGroups(ranks_, world_size_, &table_);
-    const RowIndex rows(ranks_, table_);
+    const RowIndex rows(ranks_, table_, threads_);
     out_.unmatched_instances += rows.unresolved();
     CollectMembers(rows);
     MatchCollectives();
@@ -50,9 +49,10 @@ class CommJoiner {
     point_to_point_.resize(ranks_.size());
     for (size_t r = 0; r < ranks_.size(); ++r) point_to_point_[r] = rows.PointToPoint(static_cast<int32_t>(r));
     members_.resize(table_.groups.size());
+    summaries_.resize(table_.groups.size());
     places_.resize(table_.groups.size());
     for (size_t g = 0; g < table_.groups.size(); ++g) {
-      members_[g] = rows.Members(static_cast<int32_t>(g));
+      members_[g] = rows.Members(static_cast<int32_t>(g), &summaries_[g]);
       SeparateNeighbours(g);
     }
     for (auto& of_rank : point_to_point_) std::sort(of_rank.begin(), of_rank.end());
@@ -62,16 +62,14 @@ class CommJoiner {
   void SeparateNeighbours(size_t g) {
     auto& members = members_[g];
     if (members.size() < 3) return;
+    const auto exchanges_any = [](const SequenceSummary& s) { return s.exchanges; };
+    if (std::none_of(summaries_[g].begin(), summaries_[g].end(), exchanges_any)) return;
     std::vector<std::vector<int32_t>> exchanges(members.size()), others(members.size());
-    bool any = false;
     for (size_t m = 0; m < members.size(); ++m) {
       for (int32_t i = 0; i < members[m].size(); ++i) {
-        const bool exchange = NamesNoPeer(members[m][i].op);
-        any = any || exchange;
-        (exchange ? exchanges : others)[m].push_back(members[m].rows[static_cast<size_t>(i)]);
+        (NamesNoPeer(members[m][i].op) ? exchanges : others)[m].push_back(members[m].rows[static_cast<size_t>(i)]);
       }
     }
-    if (!any) return;
     std::vector<CommSequence> alone = members;
     for (size_t m = 0; m < members.size(); ++m) alone[m].rows = exchanges[m];
     std::erase_if(alone, [](const CommSequence& s) { return s.size() == 0; });
@@ -83,36 +81,55 @@ class CommJoiner {
       members[m].rows = kept_.back();
     }
     std::erase_if(members, [](const CommSequence& s) { return s.size() == 0; });
+    summaries_[g].clear();
+    for (const CommSequence& m : members) summaries_[g].push_back(Summarize(m));
   }
 
   // In order first; the clocks then tell where ranks with holes belong.
   void MatchCollectives() {
-    const ClockOffset offsets = Offsets();
+    ParallelFor(members_.size(), threads_,
+                [&](size_t g) { places_[g] = PlaceInOrder(members_[g], summaries_[g], Offsets()); });
     bool all_placed = true;
-    for (size_t g = 0; g < members_.size(); ++g) {
-      places_[g] = PlaceInOrder(members_[g], offsets);
-      for (const MemberPlace& place : places_[g].members) all_placed = all_placed && place.placed;
+    for (const GroupPlaces& places : places_) {
+      for (const MemberPlace& place : places.members) all_placed = all_placed && place.placed;
     }
-    if (!all_placed) {
+    const bool several_clocks = clocks_.clocks.size() > 1;
+    if (several_clocks) {
       Build();
       clocks_ = AlignClocks(ranks_, out_.collectives);
-      for (size_t g = 0; g < members_.size(); ++g) PlaceRest(members_[g], Offsets(), &places_[g]);
+      if (all_placed && !ThreadsShareGroups()) return;
     }
+    ParallelFor(members_.size(), threads_, [&](size_t g) {
+      PlaceRest(members_[g], Offsets(), &places_[g]);
+      OrderConcurrent(members_[g], Offsets(), &places_[g]);
+    });
     Build();
-    clocks_ = AlignClocks(ranks_, out_.collectives);
+    if (several_clocks) clocks_ = AlignClocks(ranks_, out_.collectives);
+  }
+
+  // Host backends: only there can rows be out of order.
+  [[nodiscard]] bool ThreadsShareGroups() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](const RankComms& rank) {
+      return std::any_of(rank.groups.begin(), rank.groups.end(), [](const LocalGroup& g) { return !g.is_device; });
+    });
   }
 
   void Build() {
     out_.collectives.clear();
     matched_inconsistent_ = matched_unmatched_ = 0;
-    for (size_t g = 0; g < members_.size(); ++g) {
-      GroupCollectives of_group = BuildCollectives(members_[g], places_[g]);
-      matched_unmatched_ += of_group.unmatched;
-      matched_inconsistent_ += of_group.inconsistent;
-      for (Collective& c : of_group.collectives) {
+    auto of_groups =
+        ParallelMap(members_.size(), threads_, [&](size_t g) { return BuildCollectives(members_[g], places_[g]); });
+    size_t total = 0;
+    for (const GroupCollectives& of_group : of_groups) total += of_group.collectives.size();
+    out_.collectives.reserve(total);
+    for (size_t g = 0; g < of_groups.size(); ++g) {
+      matched_unmatched_ += of_groups[g].unmatched;
+      matched_inconsistent_ += of_groups[g].inconsistent;
+      for (Collective& c : of_groups[g].collectives) {
         c.group = static_cast<int32_t>(g);
         out_.collectives.push_back(std::move(c));
       }
+      of_groups[g] = {};
     }
   }
 
@@ -166,43 +183,58 @@ class CommJoiner {
     for (Collective& c : out_.collectives) c.group = place[static_cast<size_t>(c.group)];
   }
 
+  [[nodiscard]] Nanos LatestArrival(const Collective& c) const {
+    Nanos latest = std::numeric_limits<Nanos>::min();
+    for (const CollectiveMember& m : c.members) {
+      const CommInstance& row = ranks_[static_cast<size_t>(m.rank_index)].instances[static_cast<size_t>(m.instance)];
+      latest = std::max(latest, clocks_.Aligned(m.rank_index, row.start));
+    }
+    return latest;
+  }
+
   void SortCollectives() {
     struct Key {
-      int64_t step;
-      Nanos arrival;
-      int32_t group;
-      int64_t ordinal;
-      size_t index;
+      int64_t step = 0;
+      Nanos arrival = 0;
+      int32_t group = 0;
+      int64_t ordinal = 0;
+      size_t index = 0;
       auto operator<=>(const Key&) const = default;
     };
-    std::vector<Key> keys;
-    keys.reserve(out_.collectives.size());
-    for (size_t i = 0; i < out_.collectives.size(); ++i) {
-      const Collective& c = out_.collectives[i];
-      Nanos arrival = 0;
-      bool first = true;
-      for (const CollectiveMember& m : c.members) {
-        const auto r = static_cast<size_t>(m.rank_index);
-        const Nanos start = clocks_.Aligned(m.rank_index, ranks_[r].instances[static_cast<size_t>(m.instance)].start);
-        arrival = first ? start : std::max(arrival, start);
-        first = false;
+    constexpr size_t kBlock = 4096;
+    std::vector<Key> keys(out_.collectives.size());
+    ParallelFor((keys.size() + kBlock - 1) / kBlock, threads_, [&](size_t block) {
+      for (size_t i = block * kBlock; i < std::min(keys.size(), (block + 1) * kBlock); ++i) {
+        const Collective& c = out_.collectives[i];
+        keys[i] = {c.step, LatestArrival(c), c.group, c.ordinal, i};
       }
-      keys.push_back({c.step, arrival, c.group, c.ordinal, i});
-    }
+    });
     std::sort(keys.begin(), keys.end());
-    std::vector<Collective> sorted;
-    sorted.reserve(keys.size());
-    for (const Key& key : keys) sorted.push_back(std::move(out_.collectives[key.index]));
-    out_.collectives = std::move(sorted);
+    // In place, cycle by cycle: a second copy of all would double the peak.
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i].index == i) continue;
+      Collective held = std::move(out_.collectives[i]);
+      size_t at = i;
+      while (keys[at].index != i) {
+        const size_t from = keys[at].index;
+        out_.collectives[at] = std::move(out_.collectives[from]);
+        keys[at].index = at;
+        at = from;
+      }
+      out_.collectives[at] = std::move(held);
+      keys[at].index = at;
+    }
   }
 
   const std::vector<RankComms>& ranks_;
+  int threads_;
   int world_size_;
   ClockAlignment clocks_;
   GroupTable table_;
   JobComms out_;
   std::vector<std::vector<int32_t>> point_to_point_;  // per rank
   std::vector<std::vector<CommSequence>> members_;    // per group
+  std::vector<std::vector<SequenceSummary>> summaries_;  // parallel to members_
   std::vector<GroupPlaces> places_;                   // per group
   std::vector<std::vector<int32_t>> kept_;            // rows of members whose neighbour exchanges were taken out
   int64_t matched_unmatched_ = 0;
@@ -211,9 +243,9 @@ class CommJoiner {
 
 }  // namespace
 
-JobComms JoinComms(const std::vector<RankComms>& ranks, int world_size) {
+JobComms JoinComms(const std::vector<RankComms>& ranks, int world_size, int threads) {
   if (ranks.empty()) return {};
-  return CommJoiner(ranks, world_size).Join();
+  return CommJoiner(ranks, world_size, threads).Join();
 }
 
 }  // namespace headway::trace

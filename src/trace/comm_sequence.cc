@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <utility>
 
 namespace headway::trace {
 namespace {
@@ -85,6 +87,38 @@ std::vector<int32_t> Candidates(const CommSequence& reference, const CommSequenc
   return out;
 }
 
+// Rows i and i + 1 run side by side on two threads of the host.
+bool Concurrent(const CommSequence& s, int32_t i) {
+  if (i < 0 || i + 1 >= s.size()) return false;
+  const CommInstance& a = s[i];
+  const CommInstance& b = s[i + 1];
+  return a.local_group != b.local_group && b.start < a.end;
+}
+
+// Whether rows i and i + 1 of the member agree with the reference only in exchanged order.
+bool AgreeExchanged(const CommSequence& reference, const CommSequence& member, int32_t i, int32_t shift) {
+  const int32_t k = i + shift;
+  if (!Concurrent(member, i) || k < 0 || k + 1 >= reference.size()) return false;
+  return Agree(member[i], reference[k + 1]) && Agree(member[i + 1], reference[k]) &&
+         !(Agree(member[i], reference[k]) && Agree(member[i + 1], reference[k + 1]));
+}
+
+// Whether the ends of two rows alike fit far better in exchanged order.
+bool EndsExchanged(const CommSequence& reference, const CommSequence& member, int32_t i, int32_t shift, Nanos offset) {
+  constexpr Nanos kTogether = kMillisecond;  // starts further apart are no matter of scheduling
+  constexpr Nanos kFar = 200 * kMicrosecond;
+  const int32_t k = i + shift;
+  if (!Concurrent(member, i) || k < 0 || k + 1 >= reference.size()) return false;
+  if (member[i + 1].start - member[i].start > kTogether) return false;
+  if (!Agree(member[i], member[i + 1]) || member[i].op == CommOp::kUnknown) return false;
+  const auto apart = [&](int32_t mine, int32_t theirs) {
+    return std::abs(member[mine].end - offset - reference[theirs].end);
+  };
+  const Nanos kept = apart(i, k) + apart(i + 1, k + 1);
+  const Nanos exchanged = apart(i, k + 1) + apart(i + 1, k);
+  return 2 * exchanged < kept && kept - exchanged > kFar;
+}
+
 }  // namespace
 
 bool IsOneWay(CommOp op) { return op == CommOp::kSend || op == CommOp::kRecv; }
@@ -101,16 +135,22 @@ bool Agree(const CommInstance& a, const CommInstance& b) {
   return a.op == b.op && (!SizeIsShared(a.op) || same_size);
 }
 
-uint64_t Signature(const CommSequence& sequence) {
-  uint64_t hash = 0x9e3779b97f4a7c15U + static_cast<uint64_t>(sequence.size());
-  for (int32_t i = 0; i < sequence.size(); ++i) {
-    const CommInstance& row = sequence[i];
-    const uint64_t bytes = SizeIsShared(row.op) ? static_cast<uint64_t>(row.bytes) : ~uint64_t{0};
-    hash ^= static_cast<uint64_t>(row.op) + (bytes << 5U);
-    hash *= 0xff51afd7ed558ccdU;
-    hash ^= hash >> 32U;
-  }
-  return hash;
+void SequenceSummary::Add(const CommInstance& row) {
+  const uint64_t bytes = SizeIsShared(row.op) ? static_cast<uint64_t>(row.bytes) : ~uint64_t{0};
+  signature ^= static_cast<uint64_t>(row.op) + (bytes << 5U);
+  signature *= 0xff51afd7ed558ccdU;
+  signature ^= signature >> 32U;
+  numbered = numbered && row.seq >= 0;
+  consecutive = consecutive && row.seq >= 0 && (first_number < 0 || row.seq == last_number + 1);
+  if (first_number < 0) first_number = row.seq;
+  last_number = row.seq;
+  exchanges = exchanges || NamesNoPeer(row.op);
+}
+
+SequenceSummary Summarize(const CommSequence& sequence) {
+  SequenceSummary summary;
+  for (int32_t i = 0; i < sequence.size(); ++i) summary.Add(sequence[i]);
+  return summary;
 }
 
 ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, int32_t shift,
@@ -128,7 +168,9 @@ ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, i
     const auto i = first + static_cast<int32_t>(int64_t{j} * fit.overlap / count);
     const CommInstance& mine = member[i];
     const CommInstance& theirs = reference[i + shift];
-    mismatches += Agree(mine, theirs) ? 0 : 1;
+    const bool agree = Agree(mine, theirs) || AgreeExchanged(reference, member, i, shift) ||
+                       AgreeExchanged(reference, member, i - 1, shift);
+    mismatches += agree ? 0 : 1;
     const int64_t a = member.StepNumber(i);
     const int64_t b = reference.StepNumber(i + shift);
     if (a >= 0 && b >= 0) {
@@ -174,14 +216,21 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
   if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;
   const ShiftFit fit = BestShift(reference, member, offset);
   if (fit.overlap == 0 || fit.mismatch > 0.1) return out;
-  const Nanos difference = offset.value_or(fit.centre);
   const int32_t first = std::max(0, -fit.shift);
   const int32_t count = std::min(fit.overlap, kSamples);
+  const auto row = [&](int32_t j) { return first + static_cast<int32_t>(int64_t{j} * fit.overlap / count); };
+  // Without a known offset: any under which all overlap will do.
+  Nanos least = std::numeric_limits<Nanos>::min(), most = std::numeric_limits<Nanos>::max();
+  for (int32_t j = 0; j < count; ++j) {
+    least = std::max(least, member[row(j)].start - reference[row(j) + fit.shift].end);
+    most = std::min(most, member[row(j)].end - reference[row(j) + fit.shift].start);
+  }
+  const Nanos possible = least <= most ? least + (most - least) / 2 : fit.centre;
+  const Nanos difference = offset.value_or(possible);
   int32_t overlapping = 0;
   for (int32_t j = 0; j < count; ++j) {
-    const auto i = first + static_cast<int32_t>(int64_t{j} * fit.overlap / count);
-    const CommInstance& mine = member[i];
-    const CommInstance& theirs = reference[i + fit.shift];
+    const CommInstance& mine = member[row(j)];
+    const CommInstance& theirs = reference[row(j) + fit.shift];
     const bool apart = mine.start - difference > theirs.end + kSlack || theirs.start > mine.end - difference + kSlack;
     overlapping += apart ? 0 : 1;
   }
@@ -191,6 +240,22 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
   const double loose = std::min(1.0, static_cast<double>(fit.jitter) / static_cast<double>(TypicalGap(reference)));
   out.score = (1 - fit.mismatch) * (1 - fit.step_mismatch) * out.overlapping * covered * (1 - 0.2 * loose);
   return out;
+}
+
+std::vector<int32_t> ExchangeConcurrent(const CommSequence& reference, const CommSequence& member, int32_t shift,
+                                        std::optional<Nanos> offset) {
+  std::vector<int32_t> positions;
+  for (int32_t i = 0; i + 1 < member.size(); ++i) {
+    const bool exchange = AgreeExchanged(reference, member, i, shift) ||
+                          (offset && EndsExchanged(reference, member, i, shift, *offset));
+    if (!exchange) continue;
+    if (positions.empty()) {
+      for (int32_t k = 0; k < member.size(); ++k) positions.push_back(k + shift);
+    }
+    std::swap(positions[static_cast<size_t>(i)], positions[static_cast<size_t>(i) + 1]);
+    ++i;
+  }
+  return positions;
 }
 
 std::vector<int32_t> MergeByTime(const CommSequence& reference, const CommSequence& member, Nanos offset) {

@@ -36,8 +36,21 @@ struct CommSequence {
 // A kind that is not known agrees with every kind, a send with a receive of its size.
 [[nodiscard]] bool Agree(const CommInstance& a, const CommInstance& b);
 
-// Hash of kinds and shared sizes in order: equal for members that saw the same operations.
-[[nodiscard]] uint64_t Signature(const CommSequence& sequence);
+// What one pass over a sequence tells.
+struct SequenceSummary {
+  uint64_t signature = 0x9e3779b97f4a7c15U;  // of kinds and shared sizes in order: equal where the same operations ran
+  int64_t first_number = -1;                 // sequence number of the first row
+  int64_t last_number = -1;
+  bool numbered = true;                      // every row has a sequence number
+  bool consecutive = true;                   // and they rise by one
+  bool exchanges = false;                    // has send/receive kernels that name no peer
+
+  void Add(const CommInstance& row);
+};
+[[nodiscard]] SequenceSummary Summarize(const CommSequence& sequence);
+
+// A send/receive kernel, or a coalesced one: its row does not say whom it talks to.
+[[nodiscard]] inline bool NamesNoPeer(CommOp op) { return op == CommOp::kSendRecv || op == CommOp::kCoalesced; }
 
 // member[i] corresponds to reference[i + shift].
 struct ShiftFit {
@@ -59,6 +72,12 @@ inline constexpr double kGoodFit = 0.3;
 // are short. O(candidates * samples + log n).
 [[nodiscard]] ShiftFit BestShift(const CommSequence& reference, const CommSequence& member,
                                  std::optional<Nanos> offset);
+
+// Two threads of a group work side by side, so rows issued back to back may start in the other order on another rank.
+// Positions in `reference` for every row of `member` placed by `shift`, with such neighbours exchanged: where kinds or
+// sizes say so, else (with a known offset) where their ends fit far better. Empty = nothing to exchange.
+[[nodiscard]] std::vector<int32_t> ExchangeConcurrent(const CommSequence& reference, const CommSequence& member,
+                                                      int32_t shift, std::optional<Nanos> offset);
 
 // Ordinals in `reference` for every row of `member`, -1 where none overlaps it in time; ascending. O(n).
 [[nodiscard]] std::vector<int32_t> MergeByTime(const CommSequence& reference, const CommSequence& member, Nanos offset);

@@ -46,7 +46,11 @@ void Fill(Entry* entry, std::string_view desc, const std::vector<RankId>& ranks,
 // Whether a local group of this name is the entry: names are unique within a rank, but a list that contradicts wins.
 bool IsSame(const Entry& entry, const LocalGroup& local) {
   if (local.name.empty() || entry.name != local.name) return false;
-  if (!entry.HasAllRanks() || local.ranks.empty()) return true;
+  if (!entry.HasAllRanks() || local.ranks.empty() || entry.ranks == &local.ranks) return true;
+  if (entry.ranks->size() == local.ranks.size() && entry.ranks->front() == local.ranks.front() &&
+      entry.ranks->back() == local.ranks.back()) {
+    return true;  // lists of one rank under one name: the whole comparison of ten thousand is not worth it
+  }
   return StartsWith(*entry.ranks, local.ranks) || SameMembers(*entry.ranks, local.ranks);
 }
 
@@ -259,24 +263,27 @@ class NamedGroupResolver {
 }  // namespace
 
 int32_t GroupTable::FindOrAdd(const std::vector<RankId>& ranks, std::string_view desc) {
-  std::vector<RankId> copy;
-  const std::vector<RankId>* sorted = &ranks;
-  if (!std::is_sorted(ranks.begin(), ranks.end())) {
-    copy = ranks;
-    std::sort(copy.begin(), copy.end());
-    sorted = &copy;
-  }
-  const uint64_t first = sorted->empty() ? 0 : static_cast<uint64_t>(static_cast<uint32_t>(sorted->front()));
-  const uint64_t last = sorted->empty() ? 0 : static_cast<uint64_t>(static_cast<uint32_t>(sorted->back()));
-  const uint64_t key = ((first << 32U) + last) * 0x9e3779b97f4a7c15U + sorted->size();
-  std::vector<int32_t>& alike = index_[key];
-  for (const int32_t g : alike) {
-    const JobGroup& group = groups[static_cast<size_t>(g)];
-    if (group.desc == desc && group.ranks == *sorted) return g;
-  }
+  const auto key_of = [](RankId first, RankId last, size_t size) {
+    return ((uint64_t{static_cast<uint32_t>(first)} << 32U) + static_cast<uint32_t>(last)) * 0x9e3779b97f4a7c15U + size;
+  };
+  const auto find = [&](const std::vector<RankId>& members) {
+    if (members.empty()) return int32_t{-1};
+    const auto alike = index_.find(key_of(members.front(), members.back(), members.size()));
+    if (alike == index_.end()) return int32_t{-1};
+    for (const int32_t g : alike->second) {
+      const JobGroup& group = groups[static_cast<size_t>(g)];
+      if (group.desc == desc && group.ranks == members) return g;
+    }
+    return int32_t{-1};
+  };
+  if (const int32_t g = find(ranks); g >= 0) return g;
+  std::vector<RankId> sorted = ranks;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  if (const int32_t g = find(sorted); g >= 0) return g;
   const auto id = static_cast<int32_t>(groups.size());
-  alike.push_back(id);
-  groups.push_back({.ranks = *sorted, .desc = std::string(desc)});
+  if (!sorted.empty()) index_[key_of(sorted.front(), sorted.back(), sorted.size())].push_back(id);
+  groups.push_back({.ranks = std::move(sorted), .desc = std::string(desc)});
   written_order.push_back(ranks);
   return id;
 }

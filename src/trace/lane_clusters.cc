@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kAlwaysTogether = 0.97;  // share of operations that overlap, in a group
 constexpr double kAgrees = 0.6;
+constexpr size_t kEnoughRows = 24;        // for the scatter of ends to say something
 
 // A lane, or a pair of threads, that is taken for one group on its rank.
 struct Unit {
@@ -30,7 +31,7 @@ std::vector<const LaneRun*> Split(const RankLanes& lanes) {
   for (size_t l = 1; l <= n; ++l) {
     for (const LaneRun& run : lanes.runs) {
       if (static_cast<size_t>(run.first + run.count) != l) continue;
-      const double value = best[static_cast<size_t>(run.first)] + (run.count > 1 ? 1 + run.alternation : 0.8);
+      const double value = best[static_cast<size_t>(run.first)] + (run.count > 1 ? 1 + run.alternation : 0.5);
       if (value <= best[l]) continue;
       best[l] = value;
       last[l] = &run;
@@ -81,11 +82,23 @@ class LaneClusterer {
       std::sort(near.begin(), near.end());
       std::vector<size_t> part{leader};
       for (size_t k = 0; k + 1 < size; ++k) part.push_back(std::get<2>(near[k]));
+      if ((*units_)[leader].run->rows.size() >= kEnoughRows && !Alike(near, size - 1)) return {};
       if (!HoldsTogether(part)) return {};
       for (const size_t member : part) taken[member] = 1;
       parts.push_back(std::move(part));
     }
     return parts;
+  }
+
+  // Ends scatter alike within a group; members of another one that always overlap stand out.
+  static bool Alike(const std::vector<std::tuple<double, Nanos, size_t>>& near, size_t count) {
+    constexpr Nanos kAnyway = 100 * kMicrosecond;
+    Nanos least = std::get<1>(near[0]), most = least;
+    for (size_t k = 1; k < count; ++k) {
+      least = std::min(least, std::get<1>(near[k]));
+      most = std::max(most, std::get<1>(near[k]));
+    }
+    return most <= 10 * least + kAnyway;
   }
 
   // Every member with its neighbour in the part; the leader was checked with all.

@@ -3,68 +3,77 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
+
 namespace headway::trace {
 
 bool IsPointToPoint(const RankComms& rank, const CommInstance& row) {
-  if (row.op == CommOp::kSend || row.op == CommOp::kRecv) return true;
-  return rank.groups[static_cast<size_t>(row.local_group)].is_p2p;
+  return IsOneWay(row.op) || rank.groups[static_cast<size_t>(row.local_group)].is_p2p;
 }
 
-RowIndex::RowIndex(const std::vector<RankComms>& ranks, const GroupTable& table)
-    : ranks_(ranks), rows_(ranks.size()), point_to_point_(ranks.size()), of_group_(table.groups.size()) {
-  // Per rank: bucket 0 = unresolved or point to point, then one bucket per group in order of first local group.
-  std::vector<int32_t> bucket_of_local, group_of_bucket, bucket, fill;
+RowIndex::OfRank RowIndex::Sort(const RankComms& rank, const std::vector<int32_t>& of_local) {
+  OfRank out;
+  std::vector<int32_t> slice_of_local(of_local.size(), -1);
+  for (size_t l = 0; l < of_local.size(); ++l) {
+    if (of_local[l] < 0) continue;
+    const auto at = std::find_if(out.slices.begin(), out.slices.end(), [&](const Slice& s) { return s.group == of_local[l]; });
+    slice_of_local[l] = static_cast<int32_t>(at - out.slices.begin());
+    if (at == out.slices.end()) out.slices.push_back({.group = of_local[l]});
+  }
+  std::vector<int32_t> slice(rank.instances.size(), -1);
+  for (size_t i = 0; i < rank.instances.size(); ++i) {
+    const CommInstance& row = rank.instances[i];
+    const auto local = static_cast<size_t>(row.local_group);
+    if (row.local_group < 0 || local >= of_local.size()) {
+      ++out.unresolved;
+    } else if (IsPointToPoint(rank, row)) {
+      out.point_to_point.push_back(static_cast<int32_t>(i));
+    } else if (slice_of_local[local] < 0) {
+      ++out.unresolved;
+    } else {
+      slice[i] = slice_of_local[local];
+      Slice& s = out.slices[static_cast<size_t>(slice[i])];
+      ++s.count;
+      s.summary.Add(row);
+    }
+  }
+  std::vector<int32_t> fill;
+  int32_t total = 0;
+  for (Slice& s : out.slices) {
+    s.begin = total;
+    fill.push_back(total);
+    total += s.count;
+  }
+  out.rows.resize(static_cast<size_t>(total));
+  for (size_t i = 0; i < slice.size(); ++i) {
+    if (slice[i] >= 0) out.rows[static_cast<size_t>(fill[static_cast<size_t>(slice[i])]++)] = static_cast<int32_t>(i);
+  }
+  return out;
+}
+
+RowIndex::RowIndex(const std::vector<RankComms>& ranks, const GroupTable& table, int threads)
+    : ranks_(ranks),
+      of_rank_(ParallelMap(ranks.size(), threads, [&](size_t r) { return Sort(ranks[r], table.of_local[r]); })),
+      of_group_(table.groups.size()) {
   for (size_t r = 0; r < ranks.size(); ++r) {
-    const RankComms& rank = ranks[r];
-    const auto& of_local = table.of_local[r];
-    bucket_of_local.assign(of_local.size(), 0);
-    group_of_bucket.assign(1, -1);
-    for (size_t l = 0; l < of_local.size(); ++l) {
-      if (of_local[l] < 0) continue;
-      const auto at = std::find(group_of_bucket.begin(), group_of_bucket.end(), of_local[l]);
-      bucket_of_local[l] = static_cast<int32_t>(at - group_of_bucket.begin());
-      if (at == group_of_bucket.end()) group_of_bucket.push_back(of_local[l]);
-    }
-    bucket.resize(rank.instances.size());
-    fill.assign(group_of_bucket.size() + 1, 0);
-    for (size_t i = 0; i < rank.instances.size(); ++i) {
-      const CommInstance& row = rank.instances[i];
-      const auto local = static_cast<size_t>(row.local_group);
-      if (row.local_group < 0 || local >= of_local.size()) {
-        bucket[i] = 0;
-        ++unresolved_;
-      } else if (IsPointToPoint(rank, row)) {
-        bucket[i] = 0;
-        point_to_point_[r].push_back(static_cast<int32_t>(i));
-      } else {
-        bucket[i] = bucket_of_local[local];
-        unresolved_ += bucket[i] == 0 ? 1 : 0;
-      }
-      ++fill[static_cast<size_t>(bucket[i]) + 1];
-    }
-    for (size_t b = 1; b < fill.size(); ++b) fill[b] += fill[b - 1];
-    for (size_t b = 1; b < group_of_bucket.size(); ++b) {
-      const int32_t count = fill[b + 1] - fill[b];
-      if (count > 0) {
-        of_group_[static_cast<size_t>(group_of_bucket[b])].push_back({static_cast<int32_t>(r), fill[b] - fill[1], count});
-      }
-    }
-    const int32_t skipped = fill[1];
-    rows_[r].resize(rank.instances.size() - static_cast<size_t>(skipped));
-    for (size_t i = 0; i < rank.instances.size(); ++i) {
-      const auto b = static_cast<size_t>(bucket[i]);
-      if (b > 0) rows_[r][static_cast<size_t>(fill[b]++ - skipped)] = static_cast<int32_t>(i);
+    unresolved_ += of_rank_[r].unresolved;
+    for (size_t s = 0; s < of_rank_[r].slices.size(); ++s) {
+      const Slice& slice = of_rank_[r].slices[s];
+      if (slice.count == 0) continue;
+      of_group_[static_cast<size_t>(slice.group)].push_back({static_cast<int32_t>(r), static_cast<int32_t>(s)});
     }
   }
 }
 
-std::vector<CommSequence> RowIndex::Members(int32_t group) const {
+std::vector<CommSequence> RowIndex::Members(int32_t group, std::vector<SequenceSummary>* summaries) const {
   std::vector<CommSequence> members;
-  for (const Slice& slice : of_group_[static_cast<size_t>(group)]) {
-    const auto r = static_cast<size_t>(slice.rank_index);
-    members.push_back({&ranks_[r], slice.rank_index,
-                       std::span<const int32_t>(rows_[r]).subspan(static_cast<size_t>(slice.begin),
-                                                                  static_cast<size_t>(slice.count))});
+  for (const Place& place : of_group_[static_cast<size_t>(group)]) {
+    const auto r = static_cast<size_t>(place.rank_index);
+    const Slice& slice = of_rank_[r].slices[static_cast<size_t>(place.slice)];
+    const auto rows = std::span<const int32_t>(of_rank_[r].rows)
+                          .subspan(static_cast<size_t>(slice.begin), static_cast<size_t>(slice.count));
+    members.push_back({&ranks_[r], place.rank_index, rows});
+    summaries->push_back(slice.summary);
   }
   return members;
 }
