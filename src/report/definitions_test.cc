@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 namespace headway::report {
@@ -33,6 +35,15 @@ TEST(Definitions, AReportBringsThoseItUses) {
   const std::vector<Definition> found = DefinitionsFor(doc);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].term, "replay-error");
+}
+
+// `make_sample_report definitions OUT.md` writes what has to stand there.
+TEST(Definitions, ReadingTheReportHasThemWordForWord) {
+  std::ifstream file("docs/reading-the-report.md");
+  if (!file) GTEST_SKIP() << "there is no docs/reading-the-report.md";
+  const std::string guide{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(guide.find(DefinitionsMarkdown()), std::string::npos)
+      << "the glossary in the guide is not that of definitions.inc";
 }
 
 TEST(Definitions, MarkdownHasAllOfThem) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_sample_report KIND OUT: writes a made-up report as OUT, whose ending says the form (.html, .txt, .json for the
-// page's data). KIND: diagnosis, healthy, thousand, hostile, other; or findings, which writes findings.json.
+// page's data). KIND: diagnosis, healthy, thousand, hostile, other; or findings, which writes findings.json, or
+// definitions, which writes the glossary of docs/reading-the-report.md.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <string>
 
+#include "report/definitions.h"
 #include "report/html_renderer.h"
 #include "report/json_renderer.h"
 #include "report/page_json.h"
@@ -25,7 +27,10 @@ ReportDoc Sample(const std::string& kind) {
   return headway::sample::Diagnosis({});
 }
 
-Result<std::string> Render(const ReportDoc& doc, const std::string& out) {
+Result<std::string> Render(const std::string& kind, const std::string& out) {
+  if (kind == "findings") return headway::report::RenderFindingsJson(headway::sample::Findings({}));
+  if (kind == "definitions") return headway::report::DefinitionsMarkdown();
+  const ReportDoc doc = Sample(kind);
   if (out.ends_with(".html")) return headway::report::RenderHtml(doc);
   if (out.ends_with(".json")) return headway::report::PageJson(doc);
   return headway::report::RenderText(doc, {.section = out.ends_with(".all.txt") ? "all" : ""});
@@ -39,10 +44,7 @@ int main(int argc, char** argv) {
         << "usage: make_sample_report diagnosis|healthy|thousand|hostile|other OUT.html|OUT.txt|OUT.all.txt|OUT.json\n";
     return 2;
   }
-  const std::string kind = argv[1];
-  const Result<std::string> text = kind == "findings"
-                                       ? headway::report::RenderFindingsJson(headway::sample::Findings({}))
-                                       : Render(Sample(kind), argv[2]);
+  const Result<std::string> text = Render(argv[1], argv[2]);
   if (!text) {
     std::cerr << text.error().ToString() << "\n";
     return 3;

@@ -43,7 +43,11 @@ async function open(name, { width = 1400, height = 900, colorScheme = 'light' } 
   return { page, mistakes, close: () => context.close() };
 }
 
-const shot = async (page, name) => { if (shots) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true }); };
+const shot = async (page, name) => {
+  if (!shots) return;
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+};
 const noSideScroll = (page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 // How many different colours a canvas shows: a blank one has very few.
 const colours = (page, selector) => page.evaluate((s) => {
@@ -213,6 +217,7 @@ test('the pointer tells, drags and zooms', async () => {
   assert.equal(await page.textContent('.picked-note b'), 'rank 10 (n1, gpu 2)');
   await page.locator('#ranks-by-steps select').nth(1).selectOption('host');
   await shot(page, 'heat-zoomed');
+  await page.mouse.move(5, 5);
 
   await page.locator('canvas.timeline').scrollIntoViewIfNeeded();
   const line = await page.locator('canvas.timeline').boundingBox();

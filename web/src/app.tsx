@@ -134,7 +134,7 @@ function TopBar({ onHelp }: { onHelp: () => void }) {
       <span class="picked-note" aria-live="polite">
         {ranks.length ? (
           <>
-            <span class="mark" aria-hidden="true">{kMarkShapes.culprit}</span>
+            <span class={selection.finding ? 'mark culprit' : 'mark'} aria-hidden="true">{kMarkShapes[selection.finding ? 'culprit' : 'picked']}</span>
             <b>{ranks.length === 1 ? places.describe(ranks[0]) : `${ranks.length} ranks`}</b>
             {selection.victims.size ? <span class="dim">{selection.victims.size} wait</span> : null}
             <button type="button" class="quiet" onClick={clear}>Clear</button>
@@ -183,7 +183,7 @@ function useKeys(page: Page, setHelp: (open: boolean) => void): void {
     let going = false;
     const onKey = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('dialog')) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('dialog[open]')) return;
       if (event.key === 'Escape') {
         hideTip();
         if (target.matches('input')) target.blur();

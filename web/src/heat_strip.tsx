@@ -6,8 +6,8 @@ import type { Doc, HeatStrip } from './doc';
 import { format, scaleFor, scaled } from './format';
 import { binOf, binWorst, domainOf, orderBy, position, type Bins, type Ordering, type Window } from './heat_model';
 import { cssOf, heatColour, kNoValue } from './palette';
-import { Choice, kMarkShapes, Term } from './parts';
-import { markOf, usePage, type Places } from './selection';
+import { Choice, kMarkShapes, signColour, Term } from './parts';
+import { signOf, usePage, type Places } from './selection';
 
 const kLeft = 44;
 const kTop = 20;
@@ -152,13 +152,14 @@ export function HeatStripView({ data }: { data: HeatStrip }) {
     let lastEnd = -Infinity;
     for (let p = ranks.from; p < ranks.to; p++) {
       const rank = data.rows[ordering.order[p]].rank;
-      if (markOf(rank, selection) !== 'culprit') continue;
+      const sign = signOf(rank, selection);
+      if (sign !== 'culprit' && sign !== 'picked') continue;
       const x = xOf(p, w);
       const wide = Math.max(w / (ranks.to - ranks.from), 2);
       c.strokeStyle = ink.accent;
       c.lineWidth = 1.5;
       c.strokeRect(x - 1, kTop - 1.5, wide + 1, plotHeight + 3);
-      const text = `${kMarkShapes.culprit} ${rank}`;
+      const text = `${kMarkShapes[sign]} ${rank}`;
       c.font = `bold 10px ${ink.font}`;
       const half = c.measureText(text).width / 2 + 2;
       const centre = Math.min(kLeft + w - half, Math.max(kLeft + half, x + wide / 2));
@@ -166,7 +167,7 @@ export function HeatStripView({ data }: { data: HeatStrip }) {
       lastEnd = centre + half;
       c.fillStyle = ink.surface;
       c.fillRect(centre - half, kTop + plotHeight + 15, 2 * half, 13);
-      c.fillStyle = ink.critical;
+      c.fillStyle = signColour(sign, ink);
       c.fillText(text, centre, kTop + plotHeight + 16);
     }
   };

@@ -2,9 +2,10 @@
 // Small pieces every section uses.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Mark, Severity, TimeClass } from './doc';
+import type { Ink } from './canvas';
+import type { Severity, TimeClass } from './doc';
 import { kClassNames, kHatched } from './palette';
-import { usePage } from './selection';
+import { usePage, type Sign } from './selection';
 
 // A word with its definition, shown on hover and on focus. `inside` a button the word is no stop of its own: the tip follows
 // the button's focus.
@@ -72,8 +73,12 @@ export function Legend({ classes, names, line }: { classes: TimeClass[]; names?:
 }
 
 export const kSeverityShapes: Record<Severity, string> = { critical: '◆', warning: '▲', info: '●' };
-export const kMarkShapes: Record<Mark, string> = { none: '', culprit: '▲', victim: '▽', peer: '○' };
-export const kMarkWords: Record<Mark, string> = { none: '', culprit: 'culprit', victim: 'waits', peer: 'peer' };
+export const kMarkShapes: Record<Sign, string> = { none: '', culprit: '▲', victim: '▽', peer: '○', picked: '◆' };
+export const kMarkWords: Record<Sign, string> = { none: '', culprit: 'culprit', victim: 'waits', peer: 'peer', picked: 'picked' };
+
+export function signColour(sign: Sign, ink: Ink): string {
+  return sign === 'culprit' ? ink.critical : sign === 'victim' ? ink.victim : sign === 'picked' ? ink.accent : ink.faint;
+}
 
 export function Panel({ id, title, intro, children, aside }: {
   id: string; title: ComponentChildren; intro?: string; children: ComponentChildren; aside?: ComponentChildren;

@@ -53,11 +53,14 @@ export function ranksOfFinding(finding: Finding, places: Places): number[] {
   return [...ranks].sort((a, b) => a - b);
 }
 
-export function markOf(rank: number, selection: Selection, fallback: Mark = 'none'): Mark {
+// The part of a rank in the finding picked; a rank picked by itself is guilty of nothing.
+export type Sign = Mark | 'picked';
+
+export function signOf(rank: number, selection: Selection, fallback: Mark = 'none'): Sign {
   if (rank < 0) return fallback;
-  if (selection.ranks.has(rank)) return 'culprit';
+  if (selection.ranks.has(rank)) return selection.finding ? 'culprit' : 'picked';
   if (selection.victims.has(rank)) return 'victim';
-  return selection.ranks.size ? (fallback === 'peer' ? 'peer' : 'none') : fallback;
+  return selection.finding ? 'none' : fallback;
 }
 
 export function useRanksOf(finding: Finding): number[] {

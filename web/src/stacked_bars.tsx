@@ -2,11 +2,11 @@
 // One bar a rank, longest own time first: the culprit's own time is long, its victims' waiting is.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { orderByOwn, ownTimes, placeBars, slotAt, ticks, totals, type Slot } from './bars_model';
-import { fillOf, useCanvas } from './canvas';
+import { fillOf, useCanvas, type Ink } from './canvas';
 import type { StackedBars } from './doc';
 import { duration, scaleFor, scaled } from './format';
-import { Choice, kMarkShapes, kMarkWords, Legend } from './parts';
-import { markOf, usePage } from './selection';
+import { Choice, kMarkShapes, kMarkWords, Legend, signColour } from './parts';
+import { signOf, usePage } from './selection';
 
 type Order = 'own' | 'given' | 'rank';
 const kLeft = 44;
@@ -32,7 +32,9 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
   const own = useMemo(() => ownTimes(data), [data]);
   const top = Math.max(...heights, data.reference, 1) * 1.04;
   const nameOf = (bar: number) => data.bars[bar].label || (data.bars[bar].rank >= 0 ? places.describe(data.bars[bar].rank) : `bar ${bar}`);
-  const mark = (bar: number) => markOf(data.bars[bar].rank, selection, data.bars[bar].mark);
+  // Its name is written whatever room there is.
+  const stands = (bar: number) => mark(bar) === 'culprit' || mark(bar) === 'picked';
+  const mark = (bar: number) => signOf(data.bars[bar].rank, selection, data.bars[bar].mark);
 
   const ref = useCanvas((c, width, height, ink) => {
     const plotHeight = height - kTop - kBottom;
@@ -48,7 +50,7 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
       c.fillText(scaled(tick, 'duration', { ...scale, digits: tick % scale.divisor ? 1 : 0 }), kLeft - 6, y(tick));
     }
     c.fillText(scale.suffix, kLeft - 6, 6);
-    const marked = new Set(data.bars.map((_, i) => i).filter((i) => mark(i) === 'culprit'));
+    const marked = new Set(data.bars.map((_, i) => i).filter((i) => stands(i)));
     slots.current = placeBars(sorted, width - kLeft, 12, 14, 2, marked);
     const fills = data.series.map((s) => fillOf(c, s.time_class, ink.theme));
     const dimOthers = selection.ranks.size > 0;
@@ -56,7 +58,7 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
       const gap = slot.width > 6 ? Math.min(4, slot.width * 0.18) : 0;
       const x = kLeft + slot.x;
       const m = mark(slot.bar);
-      c.globalAlpha = dimOthers && m !== 'culprit' ? (m === 'victim' ? 0.85 : 0.4) : 1;
+      c.globalAlpha = dimOthers && !stands(slot.bar) ? (m === 'victim' ? 0.85 : 0.4) : 1;
       let sum = 0;
       data.series.forEach((s, k) => {
         const value = s.values[slot.bar];
@@ -88,35 +90,37 @@ export function StackedBarsView({ data }: { data: StackedBars }) {
       c.font = `10px ${ink.font}`;
       c.textAlign = 'right';
       c.textBaseline = 'bottom';
+      c.strokeStyle = ink.surface;
+      c.lineWidth = 3;
+      c.strokeText('median step', width - 2, y(data.reference) - 2);
       c.fillStyle = ink.text;
       c.fillText('median step', width - 2, y(data.reference) - 2);
     }
   });
 
   // Culprits by name; every other bar by its number while there is room.
-  const drawLabels = (c: CanvasRenderingContext2D, ink: { text: string; faint: string; critical: string; victim: string; font: string }, height: number, width: number) => {
+  const drawLabels = (c: CanvasRenderingContext2D, ink: Ink, height: number, width: number) => {
     c.textBaseline = 'top';
     c.textAlign = 'center';
-    const numbered = slots.current.filter((s) => s.width >= 12 || mark(s.bar) === 'culprit');
-    // Culprits first: where names collide theirs stays.
-    numbered.sort((a, b) => Number(mark(b.bar) === 'culprit') - Number(mark(a.bar) === 'culprit') || a.x - b.x);
+    const numbered = slots.current.filter((s) => s.width >= 12 || stands(s.bar));
+    // These first: where names collide theirs stay.
+    numbered.sort((a, b) => Number(stands(b.bar)) - Number(stands(a.bar)) || a.x - b.x);
     const taken: [number, number][] = [];
     for (const slot of numbered) {
       const text = data.bars[slot.bar].rank >= 0 ? String(data.bars[slot.bar].rank) : data.bars[slot.bar].label;
       const x = kLeft + slot.x + slot.width * 0.41;
-      const m = mark(slot.bar);
-      c.font = `${m === 'culprit' ? 'bold ' : ''}10px ${ink.font}`;
+      c.font = `${stands(slot.bar) ? 'bold ' : ''}10px ${ink.font}`;
       const half = c.measureText(text).width / 2;
       if (taken.some(([from, to]) => x - half < to + 3 && x + half > from - 3)) continue;
       taken.push([x - half, x + half]);
-      c.fillStyle = m === 'culprit' ? ink.critical : ink.faint;
+      c.fillStyle = stands(slot.bar) ? signColour(mark(slot.bar), ink) : ink.faint;
       c.fillText(text, x, height - kBottom + 4);
     }
     c.font = `10px ${ink.font}`;
     for (const slot of slots.current) {
       const m = mark(slot.bar);
-      if (m !== 'culprit' && (m !== 'victim' || slot.width < 7)) continue;
-      c.fillStyle = m === 'culprit' ? ink.critical : ink.victim;
+      if (!stands(slot.bar) && (m !== 'victim' || slot.width < 7)) continue;
+      c.fillStyle = signColour(m, ink);
       c.fillText(kMarkShapes[m], kLeft + slot.x + slot.width * 0.41, height - kBottom + 17);
     }
     const merged = slots.current.some((s) => s.merged > 1);
