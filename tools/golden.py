@@ -118,7 +118,7 @@ def _run_in(case, program, places):
     for name, lines in case.files:
         with open(os.path.join(places["TMP"], name), "w", encoding="utf-8") as file:
             file.write("".join(line + "\n" for line in lines))
-    environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C", "TZ": "UTC", "COLUMNS": "100"}
+    environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "100"}
     output, errors, complaints = "", "", []
     for index, run in enumerate(case.runs):
         arguments = [_expand(word, places) for word in shlex.split(run)]
