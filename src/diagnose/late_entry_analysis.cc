@@ -18,7 +18,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Nanos usual = sorted[(sorted.size() - 1) / 2];
   Nanos noise = 0;
   for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
-  const Nanos threshold = std::max({job.median_step / 20, 3 * noise, 2 * job.comms.clocks.front().residual});
+  const Nanos threshold = std::max({job.median_step / 10, 5 * noise, 2 * job.comms.clocks.front().residual});
   std::vector<size_t> late;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {

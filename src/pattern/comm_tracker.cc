@@ -53,12 +53,6 @@ int CommTracker::Start(const trace::Event& event, const trace::CommDetail& detai
   instance.peer = detail.peer;
   instance.op = detail.op;
   instance.chained = chained;
-  if (pending_ > 0) {
-    instance.exposed = pending_;
-    instance.exposed_begin = pending_begin_;
-    instance.exposed_end = pending_end_;
-    pending_ = 0;
-  }
   const int handle = static_cast<int>(instances_.size());
   instances_.push_back(instance);
   const auto before = [this](int a, int b) {
@@ -75,34 +69,14 @@ void CommTracker::End(int handle) {
   last_ = handle;
 }
 
-void CommTracker::Expose(CommInstance* instance, Nanos from, Nanos to) {
-  if (instance->exposed == 0) instance->exposed_begin = from;
-  instance->exposed_end = to;
-  instance->exposed += to - from;
-}
-
 void CommTracker::AddExposed(int handle, Nanos from, Nanos to) {
-  if (handle != kNone) {
-    Expose(&instances_[static_cast<size_t>(handle)], from, to);
-    return;
-  }
-  if (pending_ == 0) pending_begin_ = from;
-  pending_end_ = to;
-  pending_ += to - from;
-}
-
-void CommTracker::DropPending() {
-  if (pending_ > 0 && last_ != kNone) {
-    CommInstance& last = instances_[static_cast<size_t>(last_)];
-    if (last.exposed == 0) last.exposed_begin = pending_begin_;
-    last.exposed_end = pending_end_;
-    last.exposed += pending_;
-  }
-  pending_ = 0;
+  CommInstance& instance = instances_[static_cast<size_t>(handle)];
+  if (instance.exposed == 0) instance.exposed_begin = from;
+  instance.exposed_end = to;
+  instance.exposed += to - from;
 }
 
 void CommTracker::Export(Nanos time_base, trace::RankComms* out) {
-  DropPending();
   const auto tick = [](Nanos t) {  // floor, also for negative times
     const Nanos r = t % trace::kCommTick;
     return t - (r < 0 ? r + trace::kCommTick : r);

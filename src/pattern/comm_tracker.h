@@ -27,11 +27,13 @@ class CommTracker {
   // The open operation that ends first: exposed time up to then is its. kNone if none is open.
   [[nodiscard]] int EarliestEnding() const { return open_.empty() ? kNone : open_.front(); }
   [[nodiscard]] Nanos EndOf(int handle) const { return instances_[static_cast<size_t>(handle)].end; }
-  // Nothing of a higher class ran in [from, to). `handle` kNone: the rank waits for an operation that has not begun
-  // (the time goes to the next one that starts) or whose end it has not noticed yet (DropPending gives it to the last).
+  // The operation that ended last, at `since` or later; else the one that will end first; kNone if there is neither.
+  [[nodiscard]] int LastEndedSince(Nanos since) const {
+    if (last_ != kNone && EndOf(last_) >= since) return last_;
+    return EarliestEnding() != kNone ? EarliestEnding() : last_;
+  }
+  // The rank was blocked in the operation during [from, to); calls in time order.
   void AddExposed(int handle, Nanos from, Nanos to);
-  // The wait ended without another operation beginning.
-  void DropPending();
 
   // Moves instances (by start) and local groups into `out`; times shifted by `time_base`, cut to whole ticks.
   void Export(Nanos time_base, trace::RankComms* out);
@@ -39,7 +41,6 @@ class CommTracker {
 
  private:
   int32_t LocalGroup(const trace::Event& event, const trace::CommDetail& detail, bool blocking);
-  void Expose(trace::CommInstance* instance, Nanos from, Nanos to);
 
   const StringPool& names_;
   const trace::RankMeta& meta_;
@@ -49,9 +50,6 @@ class CommTracker {
   std::vector<trace::LocalGroup> groups_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, int32_t>, int32_t> group_index_;
   int last_ = kNone;
-  Nanos pending_begin_ = 0;
-  Nanos pending_end_ = 0;
-  Nanos pending_ = 0;
   int64_t thinned_ = 0;
 };
 

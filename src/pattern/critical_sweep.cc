@@ -85,11 +85,6 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
   }
   CloseStretch(from);
   stretch_start_ = to;
-  if (choice.waits) {
-    if (step_ >= 0) comms_.AddExposed(choice.comm, from, to);
-    Charge(WorkClass::kCommunication, choice.node, length);
-    return;
-  }
   if (exposed_.Full()) ResolveExposed(CommTracker::kNone);
   const Choice own = ChooseHost();
   exposed_.Add({from, to, choice.node, own.node, own.work_class});
@@ -182,7 +177,7 @@ CriticalSweep::Choice CriticalSweep::Choose() const {
   if (frame != nullptr && frame->nature == Frame::Nature::kWork) return ChooseHost();
   const int comm = comms_.EarliestEnding();
   const FunctionTree::Node node = frame != nullptr && frame->node != FunctionTree::kRoot ? frame->node : nothing_;
-  if (frame != nullptr && frame->nature == Frame::Nature::kWait) return {WorkClass::kCommunication, node, comm, true};
+  if (frame != nullptr && frame->nature == Frame::Nature::kWait) return {WorkClass::kCommunication, node, comm};
   if (comm != CommTracker::kNone) return {WorkClass::kCommunication, waiting_, comm};
   return {WorkClass::kIdle, node};
 }
@@ -411,7 +406,8 @@ void CriticalSweep::EndFrame(const Ending& ending) {
   const bool was_top = it == stack.rbegin();
   stack.erase(std::next(it).base());
   if (was_top && !stack.empty()) stack.back().top_since = ending.at;
-  if (was_wait) comms_.DropPending();
+  // The wait is over: for what ended last while it lasted, else for what is about to end.
+  if (was_wait) ResolveExposed(comms_.LastEndedSince(open.start));
   after_issue_ = open.kind == EventKind::kCommIssue;
 }
 

@@ -84,7 +84,6 @@ class CriticalSweep {
     WorkClass work_class = WorkClass::kIdle;
     FunctionTree::Node node = FunctionTree::kRoot;
     int comm = CommTracker::kNone;
-    bool waits = false;  // an explicit wait, with or without an open operation: blocked for certain
   };
 
   void AdvanceTo(Nanos at);

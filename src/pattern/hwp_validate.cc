@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pattern/hwp_validate.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,6 +57,9 @@ const char* BrokenPromise(const FunctionTable& table) {
 const char* BrokenReference(const RankPattern& pattern) {
   if (pattern.function_table == nullptr) return "there is no function table";
   if (pattern.functions.size() != pattern.function_table->size()) return "functions and their names differ in number";
+  for (const FunctionTotals& totals : pattern.functions) {
+    if (!std::isfinite(totals.mu) || !std::isfinite(totals.sigma)) return "a function's utilisation is not a number";
+  }
   for (const Step& step : pattern.steps) {
     if (step.longest_stretch_function != -1 && !Below(step.longest_stretch_function, pattern.functions.size())) {
       return "a step's longest stretch is of a function that does not exist";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pattern.h and comm.h promise about the indices of a pattern, checked in one place: a writer that is handed
-// something else is called by a bug, a file that holds something else is damaged or hostile.
+// What pattern.h and comm.h promise about the indices of a pattern, and that its utilisations are finite, checked in one
+// place: a writer that is handed something else is called by a bug, a file that holds something else is damaged or
+// hostile.
 #pragma once
 
 #include "pattern/pattern.h"
