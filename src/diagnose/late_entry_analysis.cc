@@ -22,7 +22,8 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<size_t> late;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
-    if (start[r] - usual < threshold) continue;
+    // What a rank is slower by in every step it was slower by in the step before the window, too.
+    if (start[r] - usual - 2 * std::max<Nanos>(0, in.excess.typical[r]) < threshold) continue;
     late.push_back(r);
     candidate.edit.starts.push_back({r, usual});
   }

@@ -15,7 +15,7 @@ namespace headway::diagnose {
 namespace {
 
 // A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark.
-constexpr int kNaturalPercent = 25;
+constexpr int kNaturalPercent = 30;
 
 struct Stage {
   int32_t number = 0;

@@ -73,8 +73,10 @@ std::vector<Point> Points(const RankPattern& rank, const HostClock& clock, const
     const Nanos resume = Align(clock, instance.exposed_end);
     if (target >= 0 && start >= begin && start <= end) points.push_back({start, 0, target, 0, MarkKind::kArrive});
     if (instance.exposed == 0 || resume <= begin || resume > end) continue;
-    // A rank that went on before the last member came was not blocked in this operation: the time is its own.
-    if (target >= 0 && resume + clock.residual >= collectives[static_cast<size_t>(target)].latest_arrival) {
+    // A rank that went on before the last member came was not blocked in this operation: the time is its own. (A little
+    // before is as good as after: rows begin when the call is recorded, a moment later than it takes effect.)
+    const Nanos slack = clock.residual + std::max<Nanos>(kMillisecond, instance.exposed / 10);
+    if (target >= 0 && resume + slack >= collectives[static_cast<size_t>(target)].latest_arrival) {
       const SegmentCollective& c = collectives[static_cast<size_t>(target)];
       const Nanos lag = std::clamp<Nanos>(resume - (c.latest_arrival + c.transfer), 0, INT32_MAX);
       points.push_back({resume, instance.exposed, target, static_cast<int32_t>(lag), MarkKind::kResume});
