@@ -195,6 +195,12 @@ void Explain(const ClockFits& fits, int32_t root, ClockAlignment* out) {
   if (apart > 0) {
     out->notes.push_back(std::to_string(apart) + of_hosts + "the reference host: aligned among themselves only");
   }
+  Nanos farthest = 0;
+  for (const HostClock& clock : out->clocks) farthest = std::max(farthest, std::abs(clock.offset));
+  if (farthest > 10 * kSecond) {
+    out->notes.push_back("clocks of hosts lie up to " + std::to_string(farthest / kSecond) +
+                         " s apart: not synchronised, or files of different captures");
+  }
   if (fits.violations > 0) {
     out->notes.push_back(std::to_string(fits.violations) +
                          " collectives end on a host before the last member has begun, by up to " +

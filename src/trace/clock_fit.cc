@@ -14,10 +14,12 @@ namespace {
 constexpr int kMaxSweeps = 60;
 constexpr double kSettled = 0.5;             // ns: a sweep that moves nothing further ends the fit
 constexpr double kSmallestScale = 100;       // ns: below it, spreads are rounding
+constexpr double kWidest = 3;                // times the tighter quarter: what all rounds lie within if alike
 constexpr int64_t kDriftRounds = 50;
 constexpr double kDriftSpan = 1e9;           // ns
 constexpr double kDriftSignificance = 5;     // standard errors
 constexpr double kDriftEffect = 1.5;         // a drift must move ends by more than they scatter
+constexpr double kFewRounds = 25;
 constexpr double kLargestDrift = 1e-3;       // no quartz is that far off
 constexpr double kCausalSlack = 1000;        // ns: times may be whole microseconds
 constexpr double kSmallViolation = 1e5;      // ns: see EnforceOrder
@@ -122,7 +124,8 @@ class Fitter {
       spread_[r] = std::sqrt(square / weights * n / (n - 1));
     }
     std::vector<double> copy = spread_;
-    scale_ = std::max(Quantile(&copy, 0.25), kSmallestScale);
+    const double tight = Quantile(&copy, 0.25);
+    scale_ = std::max({std::min(Quantile(&copy, 0.75), kWidest * tight), kSmallestScale});
   }
 
   // Tight rounds count, and in them members near the centre: a link that delays one member most of the time must not
@@ -230,7 +233,8 @@ class Fitter {
       ++used;
     }
     const double lasting = used > 2 && spread > 0 ? std::sqrt(rest / (used - 2) / spread) : independent;
-    return std::max(independent, lasting);
+    // Weights that were fitted too make residuals look smaller than they are, the more so the fewer there are.
+    return std::max(independent, lasting) * (1 + kFewRounds / static_cast<double>(mine.size()));
   }
 
   [[nodiscard]] double RoundWeight(size_t r) const { return 1 / (1 + spread_[r] * spread_[r] / (scale_ * scale_)); }

@@ -16,16 +16,21 @@ struct Interval {
   Nanos middle = 0;
 };
 
-// Shortest interval that holds four tenths of the values, and the median of those inside.
+// Shortest interval that holds three tenths of the values, and the median of those within three of its widths: follows
+// the tightest cluster, and nearly as exact as a median where there is only one.
 Interval Shortest(std::vector<Nanos>* values) {
   std::sort(values->begin(), values->end());
   const size_t n = values->size();
-  const size_t inside = std::max<size_t>(std::min<size_t>(n, 2), (4 * n + 9) / 10);
+  const size_t inside = std::max<size_t>(std::min<size_t>(n, 2), (3 * n + 9) / 10);
+  const auto width = [&](size_t i) { return (*values)[i + inside - 1] - (*values)[i]; };
   size_t best = 0;
   for (size_t i = 1; i + inside <= n; ++i) {
-    if ((*values)[i + inside - 1] - (*values)[i] < (*values)[best + inside - 1] - (*values)[best]) best = i;
+    if (width(i) < width(best)) best = i;
   }
-  return {(*values)[best + inside - 1] - (*values)[best], (*values)[best + (inside - 1) / 2]};
+  const Nanos centre = (*values)[best + (inside - 1) / 2], reach = 3 * width(best);
+  const auto first = std::lower_bound(values->begin(), values->end(), centre - reach);
+  const auto last = std::upper_bound(first, values->end(), centre + reach);
+  return {width(best), *(first + (last - first - 1) / 2)};
 }
 
 // Median slope between points of the first and of the last third.

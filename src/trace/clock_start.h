@@ -21,9 +21,9 @@ struct ClockStart {
 
 [[nodiscard]] ClockStart StartClocks(const ClockRounds& rounds, int32_t clocks, int32_t root);
 
-// A line through most of the points: y = base + slope * (x - first x), robust against up to six tenths of outliers.
-// The base is the middle of the shortest interval that holds four tenths of the values, so that it follows the tightest
-// cluster, not the mean of a skewed one; slope 0 unless a slope makes that interval shorter. Equivariant: a constant
+// A line through most of the points: y = base + slope * (x - first x), robust against up to two thirds of outliers.
+// The base is the middle of the tightest cluster of three tenths or more of the values, not the mean of a skewed one;
+// slope 0 unless a slope makes that cluster tighter. Equivariant: a constant
 // added to all y is added to the base.
 struct RobustLine {
   Nanos base = 0;

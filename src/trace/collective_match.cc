@@ -10,6 +10,7 @@ namespace headway::trace {
 namespace {
 
 constexpr int32_t kQuickSamples = 9;
+constexpr size_t kStepVoters = 32;     // members of a large group asked for the step
 constexpr double kClearlyBetter = 0.3;  // of cost: what it takes to prefer a shift over equal order
 
 // The member whose row kinds are the most common; of equally common ones the longest, then the first.
@@ -78,6 +79,8 @@ bool PlaceByConsecutiveNumbers(const std::vector<SequenceSummary>& summaries, Gr
   return true;
 }
 
+Nanos WindowOf(const CommSequence& s) { return s[s.size() - 1].end - s[0].start; }
+
 void PlaceMember(const CommSequence& reference, const CommSequence& member, bool same_signature,
                  std::optional<Nanos> offset, MemberPlace* place) {
   if (same_signature) {
@@ -85,6 +88,10 @@ void PlaceMember(const CommSequence& reference, const CommSequence& member, bool
     place->placed = place->like_reference = true;
     if (equal.cost < kGoodFit) return;
     const ShiftFit best = BestShift(reference, member, offset);
+    if (offset && best.jitter > WindowOf(reference)) {  // another time altogether: not the same operations
+      *place = {};
+      return;
+    }
     if (best.shift == 0 || best.cost > JudgeShift(reference, member, 0, offset).cost - kClearlyBetter) return;
     place->shift = best.shift;
     place->like_reference = false;
@@ -161,6 +168,7 @@ class CollectiveBuilder {
     const bool all_alike = Vote();
     std::vector<Collective> slots(size_);
     std::vector<StepVote> steps(size_);
+    const size_t stride = members_.size() / kStepVoters + 1;
     for (size_t m = 0; m < members_.size(); ++m) {
       ForRows(m, [&](size_t slot, int32_t i) {
         const CommInstance& row = members_[m][i];
@@ -171,9 +179,10 @@ class CollectiveBuilder {
         Collective& c = slots[slot];
         if (c.members.empty()) c.members.reserve(members_.size());
         c.members.push_back({members_[m].rank_index, members_[m].rows[static_cast<size_t>(i)]});
+        if (all_alike && m % stride != 0) return;  // nothing new in the row: do not touch it
         if (c.op == CommOp::kUnknown) c.op = row.op;
         c.bytes = std::max(c.bytes, row.bytes);
-        steps[slot].Add(members_[m].StepNumber(i));
+        if (m % stride == 0) steps[slot].Add(members_[m].StepNumber(i));
       });
     }
     Collect(&slots, steps);

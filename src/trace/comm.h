@@ -78,7 +78,7 @@ struct Collective {
   CommOp op = CommOp::kUnknown;  // p2p pairs: kSendRecv
   Bytes bytes = -1;
   int64_t step = -1;     // step number of the majority of its members; -1 = outside
-  std::vector<CollectiveMember> members;  // by rank; only ranks with a file
+  std::vector<CollectiveMember> members;  // by rank; at least two; only ranks with a file
 };
 
 // One clock per host: aligned = own + offset + drift * (own - reference).

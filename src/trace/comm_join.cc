@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -151,10 +152,43 @@ class CommJoiner {
   void Publish() {
     SortGroups();
     SortCollectives();
+    NoteMixedWorlds();
+    NoteStrangers();
     out_.clocks = std::move(clocks_.clocks);
     out_.clock_of_rank = std::move(clocks_.clock_of_rank);
     out_.notes = std::move(table_.notes);
     out_.notes.insert(out_.notes.end(), clocks_.notes.begin(), clocks_.notes.end());
+  }
+
+  void NoteMixedWorlds() {
+    int worlds = 0;
+    std::string sizes;
+    for (const JobGroup& group : out_.groups) {
+      if (group.desc != "default_pg" || group.is_p2p) continue;
+      sizes += (worlds++ > 0 ? " and " : "") + std::to_string(group.ranks.size());
+    }
+    if (worlds > 1) table_.notes.push_back("files disagree on the ranks of the job (worlds of " + sizes + " ranks): files of different jobs?");
+  }
+
+  // Ranks that fit nobody although their groups' other members are there.
+  void NoteStrangers() {
+    std::vector<int64_t> matched(ranks_.size(), 0);
+    for (const Collective& c : out_.collectives) {
+      for (const CollectiveMember& m : c.members) ++matched[static_cast<size_t>(m.rank_index)];
+    }
+    std::string strangers;
+    int count = 0;
+    constexpr int kNamed = 8;
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      const auto all = static_cast<int64_t>(ranks_[r].instances.size());
+      if (all < 4 || 4 * matched[r] >= all || out_.collectives.empty()) continue;
+      if (count++ < kNamed) strangers += (strangers.empty() ? "" : ", ") + std::to_string(ranks_[r].rank);
+    }
+    if (count > kNamed) strangers += ", ...";
+    if (count > 0) {
+      table_.notes.push_back("most operations of " + std::to_string(count) + (count == 1 ? " rank (" : " ranks (") + strangers +
+                             ") have no counterpart on the others: damaged, partners without a file, or another job");
+    }
   }
 
   // By members, description, kind; those nobody declares and nobody used (merged into another) are dropped.
@@ -245,7 +279,22 @@ class CommJoiner {
 
 JobComms JoinComms(const std::vector<RankComms>& ranks, int world_size, int threads) {
   if (ranks.empty()) return {};
-  return CommJoiner(ranks, world_size, threads).Join();
+  const auto by_rank = [](const RankComms& a, const RankComms& b) { return a.rank < b.rank; };
+  if (std::is_sorted(ranks.begin(), ranks.end(), by_rank)) return CommJoiner(ranks, world_size, threads).Join();
+  std::vector<int32_t> index(ranks.size());
+  std::iota(index.begin(), index.end(), 0);
+  std::stable_sort(index.begin(), index.end(), [&](int32_t a, int32_t b) {
+    return by_rank(ranks[static_cast<size_t>(a)], ranks[static_cast<size_t>(b)]);
+  });
+  std::vector<RankComms> sorted;
+  for (const int32_t i : index) sorted.push_back(ranks[static_cast<size_t>(i)]);
+  JobComms out = CommJoiner(sorted, world_size, threads).Join();
+  for (Collective& c : out.collectives) {
+    for (CollectiveMember& m : c.members) m.rank_index = index[static_cast<size_t>(m.rank_index)];
+  }
+  const std::vector<int32_t> clocks = out.clock_of_rank;
+  for (size_t r = 0; r < index.size(); ++r) out.clock_of_rank[static_cast<size_t>(index[r])] = clocks[r];
+  return out;
 }
 
 }  // namespace headway::trace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <tuple>
 
 namespace headway::trace {
@@ -47,9 +47,11 @@ class LaneClusterer {
  public:
   LaneClusterer(int world_size, GroupTable* table) : world_size_(world_size), table_(*table) {}
 
-  // `units`: one of each of several ranks, by rank.
-  void Cluster(const std::vector<Unit>& units) {
+  // `units`: one of each of several ranks, by rank; `whole`: of every rank that has a file.
+  void Cluster(const std::vector<Unit>& units, std::string_view desc, bool whole) {
     units_ = &units;
+    desc_ = desc;
+    whole_ = whole;
     known_.clear();
     const size_t n = units.size();
     const bool few = n <= kMostClustered;
@@ -129,7 +131,7 @@ class LaneClusterer {
       ranks.resize(static_cast<size_t>(world_size_));
       for (size_t r = 0; r < ranks.size(); ++r) ranks[r] = static_cast<RankId>(r);
     }
-    const int32_t group = table_.FindOrAdd(ranks, {});
+    const int32_t group = table_.FindOrAdd(ranks, desc_);
     table_.groups[static_cast<size_t>(group)].inferred = true;
     for (const size_t u : part) {
       const Unit& unit = (*units_)[u];
@@ -141,13 +143,11 @@ class LaneClusterer {
     }
   }
 
- public:
-  bool whole_ = false;  // the units are of every rank that has a file
-
- private:
   int world_size_;
   GroupTable& table_;
   const std::vector<Unit>* units_ = nullptr;
+  std::string_view desc_;
+  bool whole_ = false;
   std::map<std::pair<size_t, size_t>, Togetherness> known_;
   int64_t assigned_ = 0;
 };
@@ -156,7 +156,7 @@ class LaneClusterer {
 
 int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, GroupTable* table) {
   // Ranks with equally many units are taken to run the same program; their k-th units belong together.
-  std::map<std::pair<size_t, size_t>, std::vector<Unit>> classes;
+  std::map<std::tuple<std::string_view, size_t, size_t>, std::vector<Unit>> classes;
   size_t with_lanes = 0;
   for (size_t r = 0; r < lanes.size(); ++r) {
     if (lanes[r].runs.empty()) continue;
@@ -164,14 +164,16 @@ int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, GroupT
     if (!table->declared[r].empty()) continue;
     const auto units = Split(lanes[r]);
     for (size_t k = 0; k < units.size(); ++k) {
-      // The first lanes made belong to the world, whatever a rank has besides.
-      classes[{k == 0 ? 0 : units.size(), k}].push_back({&lanes[r], units[k]});
+      // A description goes before the place. The first lanes made belong to the world, whatever a rank has besides.
+      const auto local = static_cast<size_t>(lanes[r].locals[static_cast<size_t>(units[k]->first)]);
+      const std::string_view desc = lanes[r].rank->groups[local].desc;
+      const bool by_place = desc.empty() && k > 0;
+      classes[{desc, by_place ? units.size() : 0, by_place ? k : 0}].push_back({&lanes[r], units[k]});
     }
   }
   LaneClusterer clusterer(world_size, table);
   for (const auto& [key, units] : classes) {
-    clusterer.whole_ = units.size() == with_lanes && with_lanes > 1;
-    clusterer.Cluster(units);
+    clusterer.Cluster(units, std::get<0>(key), units.size() == with_lanes && with_lanes > 1);
   }
   return clusterer.assigned();
 }
