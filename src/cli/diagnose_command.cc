@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/file_io.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
@@ -78,13 +79,22 @@ bool Fails(const std::vector<report::Finding>& findings, const std::string& fail
   return std::any_of(findings.begin(), findings.end(), [&](const auto& f) { return f.severity >= limit; });
 }
 
-Result<std::string> Render(const diagnose::Diagnosis& diagnosis, const DiagnoseFlags& flags) {
+diagnose::ReportOptions OptionsOf(const DiagnoseFlags& flags) {
   diagnose::ReportOptions options;
-  options.title = flags.paths.empty() ? "" : flags.paths.front();
+  options.title = flags.paths.front();
   options.version = kVersion;
   options.gpu_events = flags.gpu_events;
   options.last_step = flags.last_step;
-  if (flags.json) return report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options));
+  return options;
+}
+
+Result<void> WritePage(const report::ReportDoc& doc, const std::string& path) {
+  Result<std::string> page = report::RenderHtml(doc);
+  if (!page) return std::unexpected(page.error());
+  return WriteFileAtomically(path, *page);
+}
+
+Result<std::string> RenderTerminal(const report::ReportDoc& doc, const DiagnoseFlags& flags) {
   const Terminal terminal = ReadTerminal();
   report::TextOptions text;
   text.width = terminal.width;
@@ -92,7 +102,20 @@ Result<std::string> Render(const diagnose::Diagnosis& diagnosis, const DiagnoseF
   text.ascii = terminal.ascii;
   text.section = flags.section;
   text.findings = flags.top;
-  return report::RenderText(diagnose::BuildReport(diagnosis, options), text);
+  return report::RenderText(doc, text);
+}
+
+// The page for people and the machine-readable form do not exclude each other.
+Result<void> Publish(const diagnose::Diagnosis& diagnosis, const DiagnoseFlags& flags) {
+  const diagnose::ReportOptions options = OptionsOf(flags);
+  const report::ReportDoc doc = diagnose::BuildReport(diagnosis, options);
+  if (!flags.html.empty()) {
+    if (Result<void> written = WritePage(doc, flags.html); !written) return written;
+  }
+  if (flags.json) return WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
+  const Result<std::string> text = RenderTerminal(doc, flags);
+  if (!text) return std::unexpected(text.error());
+  return WriteOut(*text);
 }
 
 }  // namespace
@@ -109,11 +132,9 @@ int RunDiagnose(std::span<const std::string> args) {
   flags.ingest.fold.drop_last_step = flags.last_step == "drop";
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());
-  for (const Error& problem : in->problems) Remark("diagnose", "not used: " + problem.ToString(), flags.quiet);
+  RemarkProblems("diagnose", in->problems, flags.quiet);
   const diagnose::Diagnosis diagnosis = diagnose::Diagnose(std::move(in->ranks), {flags.skip});
-  const Result<std::string> text = Render(diagnosis, flags);
-  if (!text) return Fail("diagnose", text.error());
-  if (Result<void> written = WriteOut(*text); !written) return Fail("diagnose", written.error());
+  if (Result<void> done = Publish(diagnosis, flags); !done) return Fail("diagnose", done.error());
   return Fails(diagnosis.findings, flags.fail_on) ? kCheckFailed : kOk;
 }
 

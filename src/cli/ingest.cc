@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/peek_source.h"
 #include "base/text.h"
+#include "cli/terminal.h"
 #include "pattern/hwp_reader.h"
 #include "trace/rank_identity.h"
 #include "trace/reader_registry.h"
@@ -196,6 +197,23 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   out.sources = std::move(sources);
   if (!out.ranks.empty()) out.ranks.front().log.Merge(log);
   return out;
+}
+
+void RemarkProblems(std::string_view command, const std::vector<Error>& problems, bool quiet) {
+  constexpr size_t kShown = 3;
+  size_t other = 0, shown = 0, more = 0;
+  for (const Error& problem : problems) {
+    if (problem.code == ErrorCode::kUnsupported) {
+      ++other;
+    } else if (shown < kShown) {
+      ++shown;
+      Remark(command, "not used: " + problem.ToString(), quiet);
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) Remark(command, "not used: " + Counted(static_cast<int64_t>(more), "more file") + " with problems", quiet);
+  if (other > 0) Remark(command, Counted(static_cast<int64_t>(other), "file") + " passed over: no traces", quiet);
 }
 
 }  // namespace headway::cli

@@ -38,4 +38,8 @@ struct Ingested {
 // depend on the number of threads or the order of paths. Fails only where nothing at all can be concluded.
 [[nodiscard]] Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptions& options);
 
+// Says on stderr what could not be used: the first few files one by one, the rest as a count. Files that merely are no
+// traces (a folder holds other things too) are counted only.
+void RemarkProblems(std::string_view command, const std::vector<Error>& problems, bool quiet);
+
 }  // namespace headway::cli

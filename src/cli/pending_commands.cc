@@ -1,6 +1,5 @@
 #include "cli/command.h"
 namespace headway::cli {
-int RunSummarize(std::span<const std::string>) { return kUsage; }
 int RunInspect(std::span<const std::string>) { return kUsage; }
 int RunCompare(std::span<const std::string>) { return kUsage; }
 }

@@ -9,38 +9,43 @@ namespace headway::diagnose {
 
 namespace {
 
-// How often a rank does what with whom, in the step where it does most: group kind, operation, and for p2p whether
-// the other side is before or after it. Counts rather than order: overlap may swap neighbours.
-using Signature = std::map<std::string, int32_t>;
+// How often a rank does what in a step, and whether its first point-to-point call is a send or a receive (which tells
+// the first stage of a pipeline from the last). Counts rather than order: overlap may swap neighbours. From the rank's
+// own rows, paired or not, so that a missing partner does not set it apart.
+using Signature = std::map<std::pair<std::string, trace::CommOp>, int32_t>;
 
-std::string KindOf(const trace::JobGroup& group) {
-  if (group.is_p2p) return "p2p";
+// What a named group is called on every member; lanes whose group had to be inferred count by operation alone.
+std::string KindOf(const trace::LocalGroup& group) {
+  if (group.name.empty() && group.desc.empty()) return "";
   return group.desc + "/" + std::to_string(group.ranks.size());
+}
+
+std::vector<Signature> BySteps(const pattern::RankPattern& rank) {
+  std::vector<std::string> kinds;
+  for (const trace::LocalGroup& group : rank.comms.groups) kinds.push_back(KindOf(group));
+  std::vector<Signature> steps(rank.steps.size());
+  std::vector<bool> met(rank.steps.size(), false);
+  for (const trace::CommInstance& instance : rank.comms.instances) {
+    if (instance.step < 0) continue;
+    const auto s = static_cast<size_t>(instance.step);
+    ++steps[s][{kinds[static_cast<size_t>(instance.local_group)], instance.op}];
+    const bool p2p = instance.op == trace::CommOp::kSend || instance.op == trace::CommOp::kRecv;
+    if (p2p && !met[s]) {
+      met[s] = true;
+      steps[s][{"first", instance.op}] = 1;
+    }
+  }
+  return steps;
 }
 
 }  // namespace
 
-std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, const trace::JobComms& comms,
-                                 std::span<const Coordinate> coordinates) {
-  // Counts by (rank, step); the median step decides, so that a rank with one odd step keeps its peers.
-  std::vector<std::map<int64_t, Signature>> by_step(ranks.size());
-  for (const trace::Collective& collective : comms.collectives) {
-    const trace::JobGroup& group = comms.groups[static_cast<size_t>(collective.group)];
-    const std::string kind = KindOf(group);
-    for (const trace::CollectiveMember& member : collective.members) {
-      const auto r = static_cast<size_t>(member.rank_index);
-      const auto& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
-      if (collective.step < 0) continue;
-      std::string key = kind + ":" + trace::ToString(instance.op);
-      if (group.is_p2p) key += group.ranks.front() == ranks[r].meta.rank ? ">" : "<";
-      ++by_step[r][collective.step][key];
-    }
-  }
-  std::map<std::pair<Signature, int32_t>, int32_t> numbers;
+std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks) {
+  std::map<Signature, int32_t> numbers;
   std::vector<int32_t> out(ranks.size(), 0);
   for (size_t r = 0; r < ranks.size(); ++r) {
     std::map<Signature, int32_t> votes;
-    for (auto& [step, signature] : by_step[r]) ++votes[signature];
+    for (const Signature& signature : BySteps(ranks[r])) ++votes[signature];  // one odd step does not matter
     Signature best;
     int32_t most = 0;
     for (const auto& [signature, count] : votes) {
@@ -49,9 +54,7 @@ std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, co
         best = signature;
       }
     }
-    // Two stages may look alike from outside (both middle ones): they are peers only if nothing tells them apart.
-    (void)coordinates;
-    out[r] = numbers.try_emplace({best, 0}, static_cast<int32_t>(numbers.size())).first->second;
+    out[r] = numbers.try_emplace(best, static_cast<int32_t>(numbers.size())).first->second;
   }
   return out;
 }

@@ -88,7 +88,7 @@ report::Waterfall BreakdownPicture(const report::StepBreakdown& b) {
   add("compute", report::TimeClass::kCompute, Role::kPart, b.compute, "compute");
   add("memory", report::TimeClass::kMemory, Role::kPart, b.memory, "memory");
   add("exposed communication", report::TimeClass::kTransfer, Role::kPart, b.comm_wait + b.comm_transfer, "exposed-communication");
-  add("of it waiting", report::TimeClass::kWait, Role::kWithin, b.comm_wait, "wait");
+  add("waiting", report::TimeClass::kWait, Role::kWithin, b.comm_wait, "wait");
   add("input", report::TimeClass::kInput, Role::kPart, b.input, "input");
   add("host", report::TimeClass::kHost, Role::kPart, b.host, "host");
   add("idle", report::TimeClass::kIdle, Role::kPart, b.idle, "idle");
@@ -165,7 +165,7 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   breakdown.title = "Step time";
   breakdown.intro = "Where the median step goes, mean over its ranks.";
   breakdown.body = BreakdownPicture(BreakDown(d));
-  breakdown.on_terminal = true;
+  breakdown.on_terminal = false;
   doc.sections.push_back(std::move(breakdown));
   doc.sections.push_back(RanksPicture(d));
   doc.sections.push_back(RanksByStepsPicture(d));
