@@ -62,7 +62,7 @@ class RealJobs(unittest.TestCase):
         shutil.rmtree(cls.out)
 
     def run_job(self, name):
-        done = subprocess.run([self.python, f"{ROOT}/tools/jobs/run_cases.py", CASES, self.out, name, "--undisturbed"],
+        done = subprocess.run([self.python, f"{ROOT}/tools/jobs/run_cases.py", CASES, self.out, name, "--scheduling", "best"],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         folder = f"{self.out}/{name}"

@@ -29,7 +29,7 @@ def unavailable(case):
 
 
 # How the ranks are scheduled. Under REALTIME other work hardly delays them at all.
-NORMAL, NICE, REALTIME = "normal", "nice -10", "realtime"
+NORMAL, NICE, REALTIME = "normal", "nice", "realtime"
 SCHEDULING_WORDS = {
     NORMAL: [],
     # The kernel may group processes by session, with a nice value for the group that counts instead.
@@ -44,7 +44,7 @@ def least_disturbed(case):
         words = SCHEDULING_WORDS[scheduling] + ["true"]
         return shutil.which(words[0]) and not subprocess.run(words, capture_output=True).stderr
     about_cpu_shares = case.get("quota") or case.get("burners")  # which real-time processes ignore
-    # With namespaces, kernel threads that move the packets would have to wait behind real-time ranks.
+    # With namespaces, kernel threads that move the packets may have to wait behind real-time ranks.
     if not about_cpu_shares and not case.get("netns") and can(REALTIME):
         return REALTIME
     return NICE if can(NICE) else NORMAL

@@ -61,7 +61,7 @@ def run(case, where, limit_s, scheduling=launch.NORMAL, keep_raw=None):
 
 def run_quietly(case, where, arguments):
     """Runs a case until other work took few enough cores, at most --tries times; the last try stays."""
-    scheduling = launch.least_disturbed(case) if arguments.undisturbed else launch.NORMAL
+    scheduling = launch.least_disturbed(case) if arguments.scheduling == "best" else arguments.scheduling
     for _ in range(arguments.tries):
         result = run(case, where, arguments.limit_s, scheduling, arguments.keep_raw)
         if isinstance(result, str):
@@ -84,7 +84,8 @@ def main():
     p.add_argument("--tries", type=int, default=1, help="how often a case is run if other work disturbs it or it fails")
     p.add_argument("--max-other-cores", type=float, default=0.2, help="what counts as quiet")
     p.add_argument("--limit-s", type=float, default=120, help="wall time of one run")
-    p.add_argument("--undisturbed", action="store_true", help="give the ranks (root: real-time) priority over other work")
+    p.add_argument("--scheduling", choices=("best", *launch.SCHEDULING_WORDS), default=launch.NORMAL,
+                   help="priority of the ranks over other work (root); best: the highest that suits the case")
     p.add_argument("--keep-raw", help="folder for what the ranks wrote")
     arguments = p.parse_args()
     with open(arguments.cases) as f:
