@@ -30,7 +30,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   out.not_checked = std::move(found.not_checked);
   Nanos noise = 0;
   for (const Nanos n : excess.step_noise) noise = std::max(noise, n);
-  out.detection_floor = std::max(out.job.median_step / 50, 3 * noise);
+  out.detection_floor = std::max(out.job.median_step / 100, 3 * noise);
   return out;
 }
 

@@ -32,6 +32,7 @@ std::vector<Row> Compare(FunctionView* view, const Sample& sample, std::span<con
   std::vector<Row> rows(view->size());
   std::vector<Nanos> own, calls;
   for (size_t n = 0; n < rows.size(); ++n) {
+    if (view->work_class(static_cast<Node>(n)) == WorkClass::kCommunication) continue;  // waiting is nobody's own time
     own.clear();
     calls.clear();
     for (size_t i = 0; i < sums.size(); ++i) {

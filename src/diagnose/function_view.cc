@@ -46,7 +46,7 @@ std::vector<Nanos> FunctionView::Series(Node node, size_t rank) {
     for (size_t n = 0; n < sums.size(); ++n) {  // parents come before their children
       const Node up = nodes_[n].parent;
       below[n] = static_cast<Node>(n) == node || (up >= 0 && below[static_cast<size_t>(up)]);
-      if (below[n]) series[s] += sums[n].own;
+      if (below[n] && nodes_[n].work_class != pattern::WorkClass::kCommunication) series[s] += sums[n].own;
     }
   }
   return series;

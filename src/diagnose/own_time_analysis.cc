@@ -29,7 +29,7 @@ struct Suspect {
 // Cells above this are struck: the noise of a step, and a share of the step, whichever is more.
 Nanos CellThreshold(const AnalysisInput& in, int32_t peer_class) {
   const auto c = static_cast<size_t>(peer_class);
-  return std::max({3 * in.excess.step_noise[c], in.job.median_step / 50});
+  return std::max({3 * in.excess.step_noise[c], in.job.median_step / 100});
 }
 
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
