@@ -9,6 +9,7 @@
 #include "cli/ingest.h"
 #include "cli/terminal.h"
 #include "diagnose/analysis.h"
+#include "diagnose/comparison.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/report_builder.h"
 #include "headway_version.h"
@@ -23,7 +24,7 @@ namespace {
 struct DiagnoseFlags {
   std::vector<std::string> paths;
   bool json = false, quiet = false, list = false;
-  std::string html, timeline, baseline, steps, section, fail_on, gpu_events = "all", last_step = "keep";
+  std::string html, baseline, section, fail_on, gpu_events = "all", last_step = "keep";
   std::vector<std::string> skip;
   IngestOptions ingest;
   int top = 5;
@@ -38,6 +39,8 @@ CommandLine Describe(DiagnoseFlags* f) {
       {.names = "PATH", .help = "traces, .hwp patterns, folders, archives, or -", .list = &f->paths, .positional = true},
       {.names = "--json", .help = "the findings as JSON (docs/findings.schema.json)", .flag = &f->json},
       {.names = "--html", .help = "write the page to FILE", .text = &f->html, .value_name = "FILE"},
+      {.names = "--baseline", .help = "an earlier run to compare with: what changed, and slowdowns all ranks share",
+       .text = &f->baseline, .value_name = "PATH"},
       {.names = "--section", .help = "print one section of the report, or all", .text = &f->section, .value_name = "NAME"},
       {.names = "--top", .help = "findings shown in full (5)", .number = &f->top, .value_name = "N"},
       {.names = "--fail-on",
@@ -106,9 +109,10 @@ Result<std::string> RenderTerminal(const report::ReportDoc& doc, const DiagnoseF
 }
 
 // The page for people and the machine-readable form do not exclude each other.
-Result<void> Publish(const diagnose::Diagnosis& diagnosis, const DiagnoseFlags& flags) {
+Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::Section> extra, const DiagnoseFlags& flags) {
   const diagnose::ReportOptions options = OptionsOf(flags);
-  const report::ReportDoc doc = diagnose::BuildReport(diagnosis, options);
+  report::ReportDoc doc = diagnose::BuildReport(diagnosis, options);
+  for (report::Section& section : extra) doc.sections.push_back(std::move(section));
   if (!flags.html.empty()) {
     if (Result<void> written = WritePage(doc, flags.html); !written) return written;
   }
@@ -133,8 +137,19 @@ int RunDiagnose(std::span<const std::string> args) {
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());
   RemarkProblems("diagnose", in->problems, flags.quiet);
-  const diagnose::Diagnosis diagnosis = diagnose::Diagnose(std::move(in->ranks), {flags.skip});
-  if (Result<void> done = Publish(diagnosis, flags); !done) return Fail("diagnose", done.error());
+  diagnose::Diagnosis diagnosis = diagnose::Diagnose(std::move(in->ranks), {flags.skip});
+  std::vector<report::Section> extra;
+  if (!flags.baseline.empty()) {
+    Result<Ingested> then = Ingest({flags.baseline}, flags.ingest);
+    if (!then) return Fail("diagnose", then.error());
+    RemarkProblems("diagnose", then->problems, flags.quiet);
+    const diagnose::Comparison comparison =
+        diagnose::Compare(diagnose::Diagnose(std::move(then->ranks), {flags.skip}), diagnosis);
+    extra = diagnose::ComparisonSections(comparison);
+    std::vector<report::Finding> uniform = diagnose::UniformFindings(comparison, diagnosis.job);
+    diagnosis.findings.insert(diagnosis.findings.begin(), uniform.begin(), uniform.end());
+  }
+  if (Result<void> done = Publish(diagnosis, std::move(extra), flags); !done) return Fail("diagnose", done.error());
   return Fails(diagnosis.findings, flags.fail_on) ? kCheckFailed : kOk;
 }
 

@@ -16,8 +16,10 @@ namespace {
 
 using pattern::WorkClass;
 
-// Input that a loader with enough workers would hide: more than this share of the step on every rank is a finding.
+// Input that a loader with enough workers would hide: from this share of the step on every rank it is worth a remark ...
 constexpr int kInputPercent = 5;
+// ... and from this one a warning.
+constexpr int kInputWarningPercent = 15;
 
 // The loader's function that holds most of rank 0's input time in these steps.
 std::string InputFunction(const AnalysisInput& in, const std::vector<size_t>& steps) {
@@ -68,6 +70,7 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   finding.evidence.push_back({"input per step", Milliseconds(mean), "under " + Milliseconds(job.median_step * kInputPercent / 100),
                               "", "least over the ranks, mean over the steps"});
   candidate.excess = common;
+  candidate.at_most_info = mean * 100 < job.median_step * kInputWarningPercent;
   for (const size_t r : AllRanks(job)) RemoveOwnTime(job, r, {}, common, &candidate.edit);
   out->candidates.push_back(std::move(candidate));
 }

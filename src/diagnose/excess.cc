@@ -82,8 +82,9 @@ ExcessTable ComputeExcess(const Job& job) {
     }
     // Against peers a disturbance of one shows on the others too; against its own history a longer step shows on all.
     const Nanos noise = residual.empty() ? Deviation(wander) : std::min(Deviation(residual), Deviation(wander));
-    table.step_noise.push_back(std::max(floor, noise));
     table.rank_noise.push_back(std::max(floor, Deviation(typical)));
+    // One or two steps cannot show how steps vary: how ranks differ stands in.
+    table.step_noise.push_back(std::max(S < 3 ? table.rank_noise.back() : floor, noise));
   }
   return table;
 }

@@ -18,7 +18,8 @@ struct ExcessTable {
   std::vector<Nanos> excess;  // same shape; kNoValue also where the rank has no peers
   std::vector<Nanos> typical; // by rank: median over steps of its excess
   // By class: how much a rank changes between steps (of its excess, or of its own time, whichever varies less), and the
-  // ranks' typical excess among each other; both as 1.4826 x median absolute deviation, at least 0.3 % of the median step.
+  // ranks' typical excess among each other (which also bounds the former from below where there are under three steps);
+  // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step.
   std::vector<Nanos> step_noise;
   std::vector<Nanos> rank_noise;
 

@@ -8,6 +8,28 @@
 
 namespace headway::diagnose {
 
+namespace {
+
+// Who holds the others up inside the window, once everybody has entered: no culprit yet, but where to look next.
+void AddLastArrivers(const AnalysisInput& in, report::Finding* finding) {
+  const Job& job = in.job;
+  std::vector<std::pair<Nanos, size_t>> late;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    Nanos sum = 0;
+    for (size_t s = 0; s < job.num_steps(); ++s) sum += in.waits.lateness[r * job.num_steps() + s];
+    if (sum > 0) late.emplace_back(-sum, r);
+  }
+  std::sort(late.begin(), late.end());
+  for (size_t i = 0; i < late.size() && i < 3; ++i) {
+    const size_t r = late[i].second;
+    finding->evidence.push_back({"inside the window rank " + std::to_string(job.ranks[r].meta.rank) + " arrives last",
+                                 FormatDuration(-late[i].first), "", "",
+                                 Counted(in.waits.last[r], "time") + ", after the second latest"});
+  }
+}
+
+}  // namespace
+
 void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() < 2 || job.steps.empty() || job.comms.collectives.empty()) return;
@@ -17,7 +39,10 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   // Where most ranks enter: the lower middle, so that of two ranks the later one is late.
   const Nanos usual = sorted[(sorted.size() - 1) / 2];
   Nanos noise = 0;
-  for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
+  // Of one or two steps the noise between steps is not known; the tenth of a step has to do.
+  if (job.num_steps() >= 3) {
+    for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
+  }
   const Nanos threshold = std::max({job.median_step / 10, 5 * noise, 2 * job.comms.clocks.front().residual});
   std::vector<size_t> late;
   Candidate candidate;
@@ -44,6 +69,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
                                   : "all ranks on one clock";
   finding.evidence.push_back({"start of the first step, latest after earliest", Milliseconds(apart), "", "",
                               Counted(static_cast<int64_t>(job.num_ranks()), "rank")});
+  AddLastArrivers(in, &finding);
   candidate.excess.assign(job.num_steps(), 0);
   candidate.excess.front() = sorted.back() - usual;
   candidate.noise = noise;

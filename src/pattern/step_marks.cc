@@ -90,7 +90,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     out.steps.pop_back();
   } else if (out.marked && out.steps.size() > 1) {
     Step& last = out.steps.back();
-    Nanos arrival = INT64_MIN;
+    Nanos arrival = last.start;
     for (const Nanos start : comm_starts_) {
       if (start <= last.end) arrival = std::max(arrival, start);
     }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// headway inspect: what is in traces: ranks, steps, groups, coverage, and what was wrong with them.
+#include <algorithm>
+#include <set>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/ingest.h"
+#include "cli/terminal.h"
+#include "headway_version.h"
+#include "report/text_renderer.h"
+
+namespace headway::cli {
+
+using pattern::RankPattern;
+using report::Unit;
+
+namespace {
+
+struct InspectFlags {
+  std::vector<std::string> paths;
+  bool json = false, quiet = false;
+  std::string section = "all", gpu_events = "all";
+  IngestOptions ingest;
+};
+
+CommandLine Describe(InspectFlags* f) {
+  CommandLine line;
+  line.command = "inspect";
+  line.description = "What is in these traces: ranks, steps, process groups, coverage, and the problems found on import.";
+  line.example = "headway inspect traces/rank0.json.gz";
+  line.options = {
+      {.names = "PATH", .help = "traces, .hwp patterns, folders, archives, or -", .list = &f->paths, .positional = true},
+      {.names = "--json", .help = "as JSON", .flag = &f->json},
+      {.names = "--section", .help = "print one section only (all)", .text = &f->section, .value_name = "NAME"},
+      {.names = "--gpu-events", .help = "all or linked device events (all)", .text = &f->gpu_events,
+       .value_name = "all|linked", .choices = {"all", "linked"}},
+      {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
+      {.names = "--name-rules", .help = "own rules for kernel and call names", .text = &f->ingest.name_rules, .value_name = "FILE"},
+      {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
+      {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
+  };
+  return line;
+}
+
+report::Section RanksTable(const Ingested& in) {
+  report::Table table;
+  table.columns = {{"rank", Unit::kRank, ""},     {"rank from", Unit::kText, ""}, {"host", Unit::kText, ""},
+                   {"events", Unit::kCount, ""},  {"steps", Unit::kCount, ""},    {"window", Unit::kDuration, ""},
+                   {"device rows", Unit::kCount, ""}, {"collectives", Unit::kCount, ""}, {"file", Unit::kText, ""}};
+  table.top = 16;
+  for (size_t r = 0; r < in.ranks.size(); ++r) {
+    const RankPattern& rank = in.ranks[r];
+    report::Table::Row row;
+    row.rank = rank.meta.rank;
+    row.cells = {int64_t{rank.meta.rank}, rank.meta.rank_source, rank.meta.host.empty() ? report::Value{} : report::Value{rank.meta.host},
+                 rank.events, static_cast<int64_t>(rank.steps.size()), int64_t{rank.window_end - rank.window_start},
+                 rank.device_all.rows, static_cast<int64_t>(rank.comms.instances.size()), in.sources[r].name};
+    table.rows.push_back(std::move(row));
+  }
+  report::Section section;
+  section.name = "ranks";
+  section.title = "Ranks";
+  section.body = std::move(table);
+  section.on_terminal = true;
+  return section;
+}
+
+// Device time by interval union: what other tools call computation, communication, idle.
+report::Section DeviceTable(const Ingested& in, bool linked) {
+  using Sums = RankPattern::DeviceSums;
+  report::Table table;
+  table.columns = {{"rank", Unit::kRank, ""},           {"span", Unit::kDuration, ""},   {"busy", Unit::kDuration, ""},
+                   {"idle", Unit::kDuration, ""},       {"compute", Unit::kDuration, ""}, {"communication", Unit::kDuration, ""},
+                   {"exposed comm", Unit::kDuration, ""}, {"copies", Unit::kDuration, ""}, {"sets", Unit::kDuration, ""}};
+  table.top = 16;
+  for (const RankPattern& rank : in.ranks) {
+    if (rank.device_all.rows == 0) continue;
+    const Sums& s = linked ? rank.device_linked : rank.device_all;
+    const Nanos busy = s.Union(15);
+    report::Table::Row row;
+    row.rank = rank.meta.rank;
+    row.cells = {int64_t{rank.meta.rank}, s.last - s.first, busy, s.by_kinds[0], s.Union(Sums::kCompute),
+                 s.Union(Sums::kCommunication), s.Union(Sums::kCommunication, Sums::kCompute | Sums::kCopy | Sums::kSet),
+                 s.Union(Sums::kCopy), s.Union(Sums::kSet)};
+    table.rows.push_back(std::move(row));
+  }
+  report::Section section;
+  section.name = "device";
+  section.title = linked ? "Device time (events whose launch is in the file)" : "Device time (all events)";
+  section.on_terminal = !table.rows.empty();
+  section.body = std::move(table);
+  return section;
+}
+
+report::Section GroupsTable(const Ingested& in) {
+  std::set<std::tuple<std::string, std::string, std::vector<RankId>>> groups;
+  for (const RankPattern& rank : in.ranks) {
+    for (const trace::ProcessGroup& group : rank.comms.declared) groups.insert({group.desc, group.backend, group.ranks});
+  }
+  report::Table table;
+  table.columns = {{"group", Unit::kText, ""}, {"backend", Unit::kText, ""}, {"ranks", Unit::kText, ""}};
+  table.top = 16;
+  for (const auto& [desc, backend, ranks] : groups) {
+    table.rows.push_back({{desc.empty() ? report::Value{} : report::Value{desc}, backend,
+                           ranks.empty() ? report::Value{} : report::Value{FormatRanks(ranks, 8)}}});
+  }
+  report::Section section;
+  section.name = "groups";
+  section.title = "Process groups declared in the files";
+  section.on_terminal = !table.rows.empty();
+  section.body = std::move(table);
+  return section;
+}
+
+trace::ImportLog AllProblems(const Ingested& in) {
+  trace::ImportLog log;
+  for (const RankPattern& rank : in.ranks) log.Merge(rank.log);
+  return log;
+}
+
+const char* KindName(trace::ProblemKind kind) {
+  switch (kind) {
+    case trace::ProblemKind::kNote: return "note";
+    case trace::ProblemKind::kGuessed: return "guessed";
+    case trace::ProblemKind::kRepaired: return "repaired";
+    case trace::ProblemKind::kDropped: return "dropped";
+  }
+  return "note";
+}
+
+report::Section ProblemsTable(const Ingested& in) {
+  report::Table table;
+  table.columns = {{"what", Unit::kText, ""}, {"kind", Unit::kText, ""}, {"count", Unit::kCount, ""}, {"first", Unit::kText, ""}};
+  table.top = 0;
+  const trace::ImportLog log = AllProblems(in);
+  for (const auto& [name, problem] : log.problems()) {
+    table.rows.push_back({{name, std::string(KindName(problem.kind)), problem.count,
+                           problem.first_offset >= 0 ? report::Value{"byte " + std::to_string(problem.first_offset) + ": " + problem.example}
+                                                     : report::Value{problem.example}}});
+  }
+  for (const Error& problem : in.problems) {
+    table.rows.push_back({{problem.message, std::string("not read"), int64_t{1}, problem.where}});
+  }
+  report::Section section;
+  section.name = "problems";
+  section.title = "Found on import";
+  section.on_terminal = !table.rows.empty();
+  section.body = std::move(table);
+  return section;
+}
+
+std::string Json(const Ingested& in) {
+  std::string text;
+  JsonWriter json(&text, {.indent = 2});
+  json.BeginObject();
+  json.Key("version").Int(1);
+  json.Key("ranks").BeginArray();
+  for (size_t r = 0; r < in.ranks.size(); ++r) {
+    const RankPattern& rank = in.ranks[r];
+    json.BeginObject();
+    json.Key("rank").Int(rank.meta.rank);
+    json.Key("rank_from").String(rank.meta.rank_source);
+    json.Key("world_size").Int(rank.meta.world_size);
+    json.Key("host").String(rank.meta.host);
+    json.Key("file").String(in.sources[r].name);
+    json.Key("events").Int(rank.events);
+    json.Key("steps").BeginArray();
+    for (const pattern::Step& step : rank.steps) json.Int(step.number);
+    json.EndArray();
+    json.Key("collectives").Int(static_cast<int64_t>(rank.comms.instances.size()));
+    for (const bool linked : {false, true}) {
+      const RankPattern::DeviceSums& s = linked ? rank.device_linked : rank.device_all;
+      json.Key(linked ? "device_linked_ns_by_kinds" : "device_ns_by_kinds").BeginArray();
+      for (const Nanos t : s.by_kinds) json.Int(t);
+      json.EndArray();
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("problems").BeginObject();
+  const trace::ImportLog log = AllProblems(in);
+  for (const auto& [name, problem] : log.problems()) json.Key(name).Int(problem.count);
+  json.EndObject();
+  json.EndObject();
+  return text + "\n";
+}
+
+}  // namespace
+
+int RunInspect(std::span<const std::string> args) {
+  InspectFlags flags;
+  if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
+  if (flags.paths.empty()) {
+    return Fail("inspect", {ErrorCode::kInvalidArgument, "give traces: files, a folder, an archive, or - (see --help)", ""});
+  }
+  const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
+  if (!in) return Fail("inspect", in.error());
+  RemarkProblems("inspect", in->problems, flags.quiet);
+  if (flags.json) {
+    if (Result<void> written = WriteOut(Json(*in)); !written) return Fail("inspect", written.error());
+    return kOk;
+  }
+  report::ReportDoc doc;
+  doc.command = "inspect";
+  doc.title = "headway inspect: " + flags.paths.front();
+  doc.version = kVersion;
+  doc.sections = {RanksTable(*in), DeviceTable(*in, flags.gpu_events == "linked"), GroupsTable(*in), ProblemsTable(*in)};
+  const Terminal terminal = ReadTerminal();
+  report::TextOptions text;
+  text.width = terminal.width;
+  text.colour = terminal.colour;
+  text.ascii = terminal.ascii;
+  text.section = flags.section == "all" ? "" : flags.section;
+  const Result<std::string> rendered = report::RenderText(doc, text);
+  if (!rendered) return Fail("inspect", rendered.error());
+  if (Result<void> written = WriteOut(*rendered); !written) return Fail("inspect", written.error());
+  return kOk;
+}
+
+}  // namespace headway::cli
