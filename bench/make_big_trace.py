@@ -22,7 +22,7 @@ def main(source, target, megabytes):
     text = data.decode("latin-1")
     key = text.index('"traceEvents"')
     begin = text.index("[", key) + 1
-    end = events_end(text)
+    end = events_end(text, begin)
     head, events, tail = text[:begin], text[begin:end].rstrip(), text[end:]
 
     literals, numbers, kinds = [], [], []
@@ -64,10 +64,10 @@ def main(source, target, megabytes):
     print(f"{target}: {written / 1e6:.1f} MB, {repetition + 1} repetitions")
 
 
-def events_end(text):
+def events_end(text, begin):
     """The closing bracket of traceEvents: the last one, or the one before the keys that follow it."""
-    match = re.search(r'\}\s*\]\s*,\s*"(traceName|INFO|WARNING|ERROR|displayTimeUnit|baseTimeNanoseconds|distributedInfo)"',
-                      text)
+    after = re.compile(r'\}\s*\]\s*,\s*"(traceName|INFO|WARNING|ERROR|displayTimeUnit|baseTimeNanoseconds|distributedInfo)"')
+    match = after.search(text, begin)
     return text.index("]", match.start()) if match else text.rindex("]")
 
 

@@ -145,6 +145,7 @@ int NameRules::ElementSize(std::string_view type) const {
 
 std::string NameRules::Algorithm(std::string_view kernel_name) const {
   const std::string name = Upper(kernel_name.substr(0, kernel_name.find('(')));
+  if (name.find("CCL") == std::string::npos) return {};  // the words below are NCCL's and its relatives'
   size_t best = std::string::npos;
   const std::string* found = nullptr;
   for (const std::string& algorithm : algorithms_) {  // the earliest; of those at one place the first listed

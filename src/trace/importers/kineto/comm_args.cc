@@ -79,7 +79,7 @@ Bytes CollectiveBytes(const CollectiveArgs& comm, const NameRules& rules) {
   return bytes;
 }
 
-Bytes TensorBytes(std::string_view dims, std::string_view types, const NameRules& rules) {
+Bytes TensorBytes(std::string_view dims, std::string_view types, Tensors tensors, const NameRules& rules) {
   const std::vector<std::string_view> shapes = SplitList(dims);
   const std::vector<std::string_view> kinds = SplitList(types);
   Bytes total = -1;
@@ -90,7 +90,11 @@ Bytes TensorBytes(std::string_view dims, std::string_view types, const NameRules
     if (shapes.size() > 1 && shapes[i] == "[]") continue;  // a plain number among tensors
     Bytes bytes = 0;
     if (__builtin_mul_overflow(elements, size, &bytes)) continue;
-    if (__builtin_add_overflow(std::max<Bytes>(total, 0), bytes, &total)) return -1;
+    if (tensors == Tensors::kLargest) {
+      total = std::max(total, bytes);
+    } else if (__builtin_add_overflow(std::max<Bytes>(total, 0), bytes, &total)) {
+      return -1;
+    }
   }
   return total;
 }

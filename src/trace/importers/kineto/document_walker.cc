@@ -3,15 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
-
-#include "trace/importers/kineto/indexed_text.h"
 
 namespace headway::trace::kineto {
 namespace {
 
 constexpr size_t kFirstCheck = size_t{64} << 10;  // a longer element is looked at for damage before its end is known
-constexpr std::string_view kEventsKey = "traceEvents";
 
 // "a PNG image": what a file is that begins with these bytes, if that is easy to say.
 std::string_view KindOfFile(std::string_view first) {
@@ -24,8 +20,6 @@ std::string_view KindOfFile(std::string_view first) {
   if (first.starts_with("<")) return "markup";
   return "something else";
 }
-
-std::string_view Head(std::string_view text) { return text.substr(0, 160); }
 
 }  // namespace
 
@@ -238,7 +232,22 @@ DocumentWalker::Step DocumentWalker::StepNoEvent() {
     window_.Consume(TokenAt(0) + 1, window_.token() + 1);
     return Step::kOn;
   }
-  StartFraming();  // a string or a list: dropped when its end is known
+  if (c == '"') return StepString();
+  StartFraming();  // a list: dropped when its end is known
+  return Step::kOn;
+}
+
+// A string among events is one only if a comma or the end of the list follows; otherwise the quotes in front of it lied.
+DocumentWalker::Step DocumentWalker::StepString() {
+  if (!HasTokens(3)) {
+    const bool waits = !finishing_ && window_.limit() - window_.begin() <= options_.longest_element;
+    return waits ? Step::kNeedBytes : StartRecovery();
+  }
+  const size_t end = TokenAt(1) + 1;
+  const char* next = TokenCursor::SkipSpace(window_.text() + end);
+  if (*next != ',' && *next != ']') return StartRecovery();
+  log_->Add(ProblemKind::kDropped, "non-object-event", Here(), Head(end));
+  EndElement(end, 2);
   return Step::kOn;
 }
 
@@ -277,45 +286,47 @@ bool DocumentWalker::FindFrameEnd() {
   return false;
 }
 
+// Whether the element of which a part is at hand is well-formed so far.
+bool DocumentWalker::IsOdd() {
+  TokenCursor cursor = Cursor();
+  if (mode_ == Mode::kEvents && CharAt(0) == '{') {
+    return sink_->OnEvent(cursor, Here(), window_.HasOdd() ? &window_ : nullptr) == Outcome::kOdd;
+  }
+  const size_t first = mode_ == Mode::kMembers ? 2 : 0;
+  if (framed_ <= first || CharAt(first) == '"') return false;
+  const char* after = nullptr;
+  cursor.token += first;
+  return cursor.SkipContainer(&after) == Outcome::kOdd;
+}
+
 DocumentWalker::Step DocumentWalker::ContinueFraming() {
-  const bool is_event = mode_ == Mode::kEvents && CharAt(0) == '{';
   if (FindFrameEnd()) return DeliverFramed();
   const size_t length = window_.limit() - window_.begin();
   const bool too_long = length > options_.longest_element;
-  if (length >= next_check_ || too_long) {
-    next_check_ *= 2;
-    TokenCursor cursor = Cursor();
-    const char* after = nullptr;
-    Outcome outcome = Outcome::kIncomplete;
-    if (is_event) {
-      outcome = sink_->OnEvent(cursor, Here(), window_.HasOdd() ? &window_ : nullptr);
-    } else if (const size_t first = mode_ == Mode::kMembers ? 2 : 0; framed_ > first && CharAt(first) != '"') {
-      cursor.token += first;
-      outcome = cursor.SkipContainer(&after);
-    }
-    if (outcome == Outcome::kOdd) return StartRecovery();
-    if (too_long) {
-      StartSkipping();
-      return Step::kOn;
-    }
-  }
-  return Step::kNeedBytes;
+  if (length < next_check_ && !too_long) return Step::kNeedBytes;
+  next_check_ *= 2;
+  if (IsOdd()) return StartRecovery();
+  if (!too_long) return Step::kNeedBytes;
+  StartSkipping();
+  return Step::kOn;
 }
 
 DocumentWalker::Step DocumentWalker::DeliverFramed() {
-  if (mode_ == Mode::kMembers && framed_ <= 2) {  // only the key: now read on from it
+  const bool is_member = mode_ == Mode::kMembers;
+  if (is_member && framed_ <= 2) {  // only the key: now read on from it
     pending_ = Pending::kNone;
     return Step::kOn;
   }
+  const bool is_event = !is_member && CharAt(0) == '{';
   if (frame_end_ - window_.begin() > options_.longest_element) {
-    log_->Add(ProblemKind::kDropped, mode_ == Mode::kMembers ? "metadata-too-long" : "event-too-long", Here(),
-              Head(Held()));
+    log_->Add(ProblemKind::kDropped, is_member ? "metadata-too-long" : "event-too-long", Here(), Head(frame_end_));
     EndElement(frame_end_, framed_);
     return Step::kOn;
   }
-  if (mode_ == Mode::kMembers) return DeliverMember(frame_end_, framed_);
-  if (CharAt(0) != '{') {
-    log_->Add(ProblemKind::kDropped, "non-object-event", Here(), Head(Held()));
+  if (!is_event && IsOdd()) return StartRecovery();
+  if (is_member) return DeliverMember(frame_end_, framed_);
+  if (!is_event) {
+    log_->Add(ProblemKind::kDropped, "non-object-event", Here(), Head(frame_end_));
     EndElement(frame_end_, framed_);
     return Step::kOn;
   }
@@ -324,165 +335,6 @@ DocumentWalker::Step DocumentWalker::DeliverFramed() {
   const auto used = static_cast<size_t>(cursor.token - window_.tokens()) - window_.token();
   EndElement(TokenAt(used - 1) + 1, used);
   return Step::kOn;
-}
-
-// ---- Damaged elements.
-
-DocumentWalker::Step DocumentWalker::StartRecovery() {
-  pending_ = Pending::kRecovering;
-  boundary_ = BoundaryScan(Here() + (mode_ == Mode::kMembers ? 0 : 1));
-  return Step::kOn;
-}
-
-DocumentWalker::Step DocumentWalker::ContinueRecovery() {
-  if (mode_ == Mode::kMembers) return RecoverMembers();
-  const int64_t begin = Here();
-  const auto from = static_cast<size_t>(boundary_.offset() - begin);
-  const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  const bool found = from < held.size() && boundary_.Feed(held.substr(from));
-  const auto length = static_cast<size_t>(found ? boundary_.brace() + 1 - begin : boundary_.offset() - begin);
-  if (length > options_.longest_element) {
-    StartSkipping();
-    return Step::kOn;
-  }
-  if (!found) return Step::kNeedBytes;
-  const std::string damaged(held.substr(0, length));
-  DeliverRepaired(RepairJson(damaged), damaged);
-  Reindex(window_.begin() + length);
-  return Step::kOn;
-}
-
-// The outer object is damaged: what matters in it is where the events begin.
-DocumentWalker::Step DocumentWalker::RecoverMembers() {
-  static const std::string pattern = '"' + std::string(kEventsKey) + '"';
-  const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  size_t from = static_cast<size_t>(boundary_.offset() - Here());
-  for (;;) {
-    const size_t at = held.find(pattern, from);
-    if (at == std::string_view::npos) break;
-    const size_t colon = held.find_first_not_of(" \t\r\n", at + pattern.size());
-    const size_t list = colon == std::string_view::npos ? colon : held.find_first_not_of(" \t\r\n", colon + 1);
-    if (list == std::string_view::npos) {  // not known yet
-      boundary_ = BoundaryScan(Here() + static_cast<int64_t>(at));
-      return Step::kNeedBytes;
-    }
-    if (held[colon] == ':' && held[list] == '[') {
-      log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(held));
-      Reindex(window_.begin() + at);
-      return Step::kOn;
-    }
-    from = at + 1;
-  }
-  const size_t keep = std::min(held.size(), pattern.size());
-  from = std::max(from, held.size() - keep);
-  if (from > options_.longest_element) {
-    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(held));
-    window_.Consume(window_.begin() + from, window_.token_count());
-    from = 0;
-  }
-  boundary_ = BoundaryScan(Here() + static_cast<int64_t>(from));
-  return Step::kNeedBytes;
-}
-
-void DocumentWalker::StartSkipping() {
-  log_->Add(ProblemKind::kDropped, mode_ == Mode::kMembers ? "metadata-too-long" : "event-too-long", Here(),
-            Head(Held()));
-  if (mode_ == Mode::kEvents && pending_ == Pending::kFraming) boundary_ = BoundaryScan(Here() + 1);
-  pending_ = Pending::kSkipping;
-}
-
-DocumentWalker::Step DocumentWalker::ContinueSkipping() {
-  if (mode_ == Mode::kMembers) {  // its quotes are in order: skip by nesting
-    if (FindFrameEnd()) {
-      EndElement(frame_end_, framed_);
-      return Step::kOn;
-    }
-    window_.Consume(window_.limit(), window_.token_count());
-    framed_ = 0;
-    return Step::kNeedBytes;
-  }
-  const auto from = static_cast<size_t>(boundary_.offset() - Here());
-  const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  if (from < held.size() && boundary_.Feed(held.substr(from))) {
-    const int64_t behind = boundary_.brace() + 1 - Here();
-    Reindex(static_cast<size_t>(static_cast<int64_t>(window_.begin()) + behind));
-    return Step::kOn;
-  }
-  // Everything up to the last brace is done with; what may be the beginning of a boundary is kept.
-  const int64_t keep_from = std::max(boundary_.brace(), boundary_.offset() - static_cast<int64_t>(options_.slice));
-  if (keep_from > Here()) {
-    const auto position = static_cast<size_t>(static_cast<int64_t>(window_.begin()) + keep_from - Here());
-    window_.Consume(position, window_.token_count());
-  }
-  return Step::kNeedBytes;
-}
-
-void DocumentWalker::Reindex(size_t position) {
-  window_.Restart(position);
-  if (finishing_) window_.FillEnd();
-  pending_ = Pending::kNone;
-  ++elements_;
-  commas_ = 0;
-  garbage_ = false;
-}
-
-void DocumentWalker::DeliverRepaired(const Repair& repair, std::string_view damaged) {
-  const IndexedText text(repair.json);
-  TokenCursor cursor = text.Cursor();
-  if (sink_->OnEvent(cursor, Here(), nullptr) != Outcome::kDone) {
-    log_->Add(ProblemKind::kDropped, "unparsable-event", Here(), Head(damaged));
-    return;
-  }
-  const std::pair<bool, std::string_view> done[] = {
-      {repair.unescaped_quote, "unescaped-quote"}, {repair.missing_quote, "missing-quote"},
-      {repair.bad_escape, "bad-escape"},           {repair.control, "control-character"},
-      {repair.nan, "nan-literal"},                 {repair.bad_literal, "bad-literal"},
-      {repair.trailing_comma, "trailing-comma"},   {repair.missing_comma, "missing-comma"},
-      {!repair.complete, "unclosed-event"}};
-  for (const auto& [seen, name] : done) {
-    if (seen) log_->Add(ProblemKind::kRepaired, name, Here(), Head(damaged));
-  }
-}
-
-// ---- The end of the input.
-
-DocumentWalker::Step DocumentWalker::FinishPending() {
-  switch (pending_) {
-    case Pending::kFraming: return FinishFraming();
-    case Pending::kRecovering: {
-      if (mode_ == Mode::kMembers) return DropRest("metadata-unparsable");
-      const std::string damaged(Held());
-      const Repair repair = RepairJson(damaged);
-      if (!repair.complete) return DropRest("truncated-tail");
-      DeliverRepaired(repair, damaged);
-      Reindex(window_.begin() + repair.consumed);
-      return Step::kOn;
-    }
-    case Pending::kSkipping: return DropRest({});
-    case Pending::kNone: break;
-  }
-  if (HasTokens(1) && mode_ == Mode::kMembers) return DropRest("truncated-tail");
-  if (mode_ == Mode::kEvents || mode_ == Mode::kMembers) {
-    log_->Add(ProblemKind::kNote, "missing-end", Here());
-    mode_ = Mode::kAfter;
-  }
-  return Step::kNeedBytes;
-}
-
-DocumentWalker::Step DocumentWalker::FinishFraming() {
-  if (mode_ == Mode::kEvents && CharAt(0) == '{') {
-    TokenCursor cursor = Cursor();
-    if (sink_->OnEvent(cursor, Here(), window_.HasOdd() ? &window_ : nullptr) == Outcome::kOdd) return StartRecovery();
-  }
-  return DropRest("truncated-tail");
-}
-
-DocumentWalker::Step DocumentWalker::DropRest(std::string_view problem) {
-  if (!problem.empty()) log_->Add(ProblemKind::kDropped, problem, Here(), Head(Held()));
-  window_.Consume(window_.end(), window_.token_count());
-  pending_ = Pending::kNone;
-  mode_ = Mode::kAfter;
-  return Step::kNeedBytes;
 }
 
 }  // namespace headway::trace::kineto

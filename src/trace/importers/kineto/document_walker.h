@@ -3,6 +3,7 @@
 // traceEvents list (or of an outer list). Holds one element at a time; comes back after damaged ones.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -61,6 +62,7 @@ class DocumentWalker {
   Step StepEvents();
   Step StepEvent();
   Step StepNoEvent();
+  Step StepString();
   Step ContinueFraming();
   Step ContinueRecovery();
   Step RecoverMembers();
@@ -72,6 +74,7 @@ class DocumentWalker {
   void ReportGap(bool before_event);
   void StartFraming();
   bool FindFrameEnd();
+  bool IsOdd();
   Step DeliverFramed();
   Step DeliverMember(size_t end, size_t tokens);
   Step StartRecovery();
@@ -89,6 +92,14 @@ class DocumentWalker {
   [[nodiscard]] std::string_view Held() const {
     return {window_.text() + window_.begin(), window_.end() - window_.begin()};
   }
+  static constexpr size_t kExample = 160;
+  static constexpr std::string_view kEventsKey = "traceEvents";
+  // The beginning of the element, which ends at position `end`.
+  [[nodiscard]] std::string_view Head(size_t end) const {
+    return Held().substr(0, std::min(kExample, end - window_.begin()));
+  }
+  // True for an event; false for what stands where one should.
+  [[nodiscard]] bool HoldsObject() const { return Held().starts_with('{'); }
 
   DocumentSink* sink_;
   ImportLog* log_;

@@ -167,7 +167,7 @@ class Repairer {
       i = SpaceEnd(i + 1);
       return i >= text_.size() || text_[i] == ',' || text_[i] == '}' || text_[i] == ']';
     }
-    if (text_[i] != ',') return false;
+    if (text_[i] != ',') return MemberFollows(i);  // a comma may be missing
     i = SpaceEnd(i + 1);
     return i >= text_.size() || text_[i] == '}' || MemberFollows(i);
   }

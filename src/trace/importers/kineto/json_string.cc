@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/utf8.h"
+
 namespace headway::trace::kineto {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -28,23 +28,11 @@ int32_t CodeUnit(std::string_view text) {
   return unit;
 }
 
-void AppendUtf8(std::string& out, uint32_t code) {
+void AppendCode(std::string& out, uint32_t code) {
   if (code < 0x20 || code == 0x7F) {
     out += ' ';
-  } else if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
   } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
+    AppendUtf8(&out, code);
   }
 }
 
@@ -64,16 +52,16 @@ size_t AppendEscape(CleanText& out, std::string_view raw, size_t i) {
       const int32_t unit = CodeUnit(raw.substr(i + 2));
       if (unit < 0) break;
       if (unit < 0xD800 || unit > 0xDFFF) {
-        AppendUtf8(out.text, static_cast<uint32_t>(unit));
+        AppendCode(out.text, static_cast<uint32_t>(unit));
         return 6;
       }
       const std::string_view rest = raw.substr(i + 6);
       const int32_t low = unit < 0xDC00 && rest.starts_with("\\u") ? CodeUnit(rest.substr(2)) : -1;
       if (low >= 0xDC00 && low <= 0xDFFF) {
-        AppendUtf8(out.text, 0x10000 + (static_cast<uint32_t>(unit - 0xD800) << 10) + static_cast<uint32_t>(low - 0xDC00));
+        AppendCode(out.text, 0x10000 + (static_cast<uint32_t>(unit - 0xD800) << 10) + static_cast<uint32_t>(low - 0xDC00));
         return 12;
       }
-      out.text += kReplacement;
+      AppendUtf8(&out.text, kReplacement);
       out.bad_escape = true;
       return 6;
     }
@@ -86,26 +74,6 @@ size_t AppendEscape(CleanText& out, std::string_view raw, size_t i) {
 
 }  // namespace
 
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
-  if (text.empty()) return 0;
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2) return 0;
-  if (first < 0xE0) return continues(1) ? 2 : 0;
-  if (first < 0xF0) {
-    if (!continues(1) || !continues(2)) return 0;
-    if (first == 0xE0 && byte(1) < 0xA0) return 0;   // too long a form
-    if (first == 0xED && byte(1) >= 0xA0) return 0;  // surrogates
-    return 3;
-  }
-  if (first > 0xF4 || !continues(1) || !continues(2) || !continues(3)) return 0;
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) >= 0x90) return 0;
-  return 4;
-}
-
 bool IsValidUtf8(std::string_view text) {
   while (!text.empty()) {
     uint64_t eight = 0;
@@ -116,9 +84,9 @@ bool IsValidUtf8(std::string_view text) {
         continue;
       }
     }
-    const size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+    const Utf8Step step = DecodeUtf8(text);
+    if (!step.valid) return false;
+    text.remove_prefix(step.length);
   }
   return true;
 }
@@ -142,13 +110,11 @@ CleanText CleanString(std::string_view raw) {
       ++i;
     } else if (byte < 0x80) {
       out.text += raw[i++];
-    } else if (const size_t length = Utf8Length(raw.substr(i)); length > 0) {
-      out.text += raw.substr(i, length);
-      i += length;
     } else {
-      out.text += kReplacement;
-      out.bad_utf8 = true;
-      ++i;
+      const Utf8Step step = DecodeUtf8(raw.substr(i));
+      AppendUtf8(&out.text, step.code);
+      out.bad_utf8 = out.bad_utf8 || !step.valid;
+      i += step.length;
     }
   }
   return out;

@@ -17,8 +17,6 @@ struct CleanText {
 // `raw` is what stands between the quotes. Escaped control characters ("\n") become spaces too: names go on one line.
 [[nodiscard]] CleanText CleanString(std::string_view raw);
 
-// Length of the valid UTF-8 sequence at the start of `text`, 0 if there is none. 1 for ASCII.
-[[nodiscard]] size_t Utf8Length(std::string_view text);
 [[nodiscard]] bool IsValidUtf8(std::string_view text);
 // At most `longest` bytes of valid UTF-8, no sequence cut in two.
 [[nodiscard]] std::string_view Utf8Prefix(std::string_view text, size_t longest);

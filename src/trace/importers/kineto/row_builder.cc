@@ -222,7 +222,13 @@ uint32_t RowBuilder::AddComm(const KnownName& name, std::string_view raw_name, c
   detail.seq = comm.seq;
   detail.peer = PeerOf(detail.op, comm, raw_name, args.concrete_inputs);
   detail.bytes = CollectiveBytes(comm, names_->rules());
-  if (detail.bytes < 0) detail.bytes = TensorBytes(args.input_dims, args.input_types, names_->rules());
+  if (detail.bytes < 0) {
+    const bool two_sided = event->kind == EventKind::kCommIssue &&
+                           (detail.op == CommOp::kAllGather || detail.op == CommOp::kReduceScatter ||
+                            detail.op == CommOp::kAllToAll);
+    detail.bytes = TensorBytes(args.input_dims, args.input_types, two_sided ? Tensors::kLargest : Tensors::kSummed,
+                               names_->rules());
+  }
   if (comm.rank >= 0 && rank_ < 0) rank_ = ToInt32(comm.rank);
   if (!comm.pg_name.empty()) NoteGroup(detail, comm);
   return 1 + sink_->OnComm(detail);
