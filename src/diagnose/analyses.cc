@@ -11,6 +11,7 @@ std::span<const Analysis> Analyses() {
       {"stages", "pipeline stages that take longer than the others", RunStageAnalysis},
       {"links", "transfers that are slow while nobody is late", RunLinkAnalysis},
       {"late-entry", "ranks that enter the window later than the others", RunLateEntryAnalysis},
+      {"device", "copies and launches that keep a device idle", RunDeviceAnalysis},
       {"common-cause", "what all ranks have in common: input, and steps longer than the others", RunCommonCauseAnalysis},
   };
   return kAnalyses;

@@ -28,6 +28,26 @@ void AddLastArrivers(const AnalysisInput& in, report::Finding* finding) {
   }
 }
 
+// How long after the first member each rank arrived at the first collective it took part in; by rank index.
+std::vector<Nanos> FirstLateness(const Job& job) {
+  std::vector<Nanos> late(job.num_ranks(), -1);
+  for (const int32_t c : job.graph.order) {
+    const auto& members = job.comms.collectives[static_cast<size_t>(c)].members;
+    const auto arrival = [&job](const trace::CollectiveMember& m) {
+      const auto r = static_cast<size_t>(m.rank_index);
+      return Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])],
+                   job.ranks[r].comms.instances[static_cast<size_t>(m.instance)].start);
+    };
+    Nanos first = INT64_MAX;
+    for (const auto& member : members) first = std::min(first, arrival(member));
+    for (const auto& member : members) {
+      Nanos& mine = late[static_cast<size_t>(member.rank_index)];
+      if (mine < 0) mine = arrival(member) - first;
+    }
+  }
+  return late;
+}
+
 }  // namespace
 
 void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
@@ -44,11 +64,14 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
   }
   const Nanos threshold = std::max({job.median_step / 10, 5 * noise, 2 * job.comms.clocks.front().residual});
+  // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
+  const std::vector<Nanos> met = FirstLateness(job);
   std::vector<size_t> late;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
     // What a rank is slower by in every step it was slower by in the step before the window, too.
     if (start[r] - usual - 2 * std::max<Nanos>(0, in.excess.typical[r]) < threshold) continue;
+    if (met[r] * 2 < start[r] - usual) continue;
     late.push_back(r);
     candidate.edit.starts.push_back({r, usual});
   }

@@ -237,6 +237,11 @@ std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& 
     const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, {});
     const Explanation why = Explain(in.job, in.view, {suspect.rank, StruckSteps(suspect)}, SameSteps(peers, StruckSteps(suspect)));
     total += suspect.total;
+    if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
+      by_leaf["compute kernels"] += suspect.total;  // more to compute makes all kernels longer
+      paths["compute kernels"] = "compute kernels";
+      continue;
+    }
     if (why.node < 0 || why.node_class == pattern::WorkClass::kIdle) continue;
     if (!why.pair && why.node_excess * 10 < suspect.total * 6) continue;
     by_leaf[why.leaf] += suspect.total;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device job shows without peers: copies from pageable memory, copies far below a link's speed, a device that
+// stands idle because the host is slow to launch, and a host that waits for the device in every step.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using pattern::RankPattern;
+using pattern::WorkClass;
+
+// What a pinned copy over a PCIe link of this decade reaches at least; far below it something is wrong with the link.
+constexpr double kSlowCopyBytesPerNs = 8.0;  // GB/s
+constexpr double kLargeCopy = 1 << 20;       // small copies are bound by latency
+constexpr double kPinnedGain = 0.7;          // share of a pageable copy's time that pinning saves
+
+Nanos PerStep(const RankPattern& rank, Nanos sum) {
+  return sum / static_cast<Nanos>(std::max<size_t>(1, rank.steps.size()));
+}
+
+struct Copies {
+  Nanos pageable = 0, slow = 0;  // own time over the window
+  double slow_rate = 0;          // GB/s, time-weighted
+};
+
+Copies CopiesOf(const RankPattern& rank) {
+  Copies out;
+  std::vector<Nanos> own(rank.functions.size(), 0);
+  for (const pattern::FunctionStep& row : rank.function_steps) own[static_cast<size_t>(row.function)] += row.own;
+  double weighted = 0;
+  for (size_t f = 0; f < rank.functions.size(); ++f) {
+    const pattern::FunctionName& name = (*rank.function_table)[f];
+    if (name.work_class != WorkClass::kMemory) continue;
+    const bool host_copy = name.name.find("HtoD") != std::string::npos || name.name.find("DtoH") != std::string::npos;
+    if (name.name.find("Pageable") != std::string::npos) {
+      out.pageable += own[f];
+    } else if (host_copy && name.resource == "GB/s" && rank.functions[f].calls > 0) {
+      const pattern::FunctionTotals& t = rank.functions[f];
+      const double mean_bytes = t.mu * static_cast<double>(t.total) / static_cast<double>(t.calls);
+      if (mean_bytes < kLargeCopy || t.mu >= kSlowCopyBytesPerNs) continue;
+      out.slow += own[f];
+      weighted += t.mu * static_cast<double>(own[f]);
+    }
+  }
+  if (out.slow > 0) out.slow_rate = weighted / static_cast<double>(out.slow);
+  return out;
+}
+
+// A candidate about the ranks whose `cost` (per step) is at least half of the largest; none below 0.5 % of the step.
+bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, Candidate* candidate) {
+  const Nanos most = *std::max_element(cost.begin(), cost.end());
+  if (most * 200 < in.job.median_step || most <= 0) return false;
+  std::vector<size_t> members;
+  for (size_t r = 0; r < cost.size(); ++r) {
+    if (cost[r] * 2 < most) continue;
+    members.push_back(r);
+    RemoveOwnTime(in.job, r, {}, std::vector<Nanos>(in.job.num_steps(), cost[r]), &candidate->edit);
+  }
+  report::Finding& finding = candidate->finding;
+  FillScope(in.job, members, &finding.scope);
+  finding.headline = Who(in.job, finding.scope);
+  candidate->excess.assign(in.job.num_steps(), most);
+  finding.when = ClassifyWhen(candidate->excess, in.job.steps);
+  finding.confidence = report::Confidence::kLikely;
+  finding.confidence_reason = "judged by what such operations should take, not by peers";
+  return true;
+}
+
+void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
+  std::vector<Nanos> pageable, slow;
+  double rate = 0;
+  for (const RankPattern& rank : in.job.ranks) {
+    const Copies copies = CopiesOf(rank);
+    pageable.push_back(static_cast<Nanos>(kPinnedGain * static_cast<double>(PerStep(rank, copies.pageable))));
+    const double gain = copies.slow > 0 ? 1 - copies.slow_rate / (2 * kSlowCopyBytesPerNs) : 0;
+    slow.push_back(static_cast<Nanos>(gain * static_cast<double>(PerStep(rank, copies.slow))));
+    if (copies.slow > 0) rate = rate == 0 ? copies.slow_rate : std::min(rate, copies.slow_rate);
+  }
+  Candidate unpinned;
+  if (Begin(in, pageable, &unpinned)) {
+    report::Finding& f = unpinned.finding;
+    f.cause = "unpinned-copy";
+    f.id = "unpinned-copy-" + std::to_string(f.scope.ranks.front());
+    f.scope.function = "Memcpy HtoD (Pageable -> Device)";
+    f.sentence = "Batches are copied from pageable memory; the device has nothing else to do meanwhile.";
+    f.suggestion = "pin_memory=True in the loader and .to(device, non_blocking=True)";
+    f.evidence.push_back({"pageable copies that could be saved, per step", Milliseconds(unpinned.excess.front()), "0.0 ms", "",
+                          "exposed time of copies whose name says Pageable"});
+    out->candidates.push_back(std::move(unpinned));
+  }
+  Candidate slow_copy;
+  if (Begin(in, slow, &slow_copy)) {
+    report::Finding& f = slow_copy.finding;
+    f.cause = "slow-copy";
+    f.id = "slow-copy-" + std::to_string(f.scope.ranks.front());
+    f.sentence = "Large copies between host and device run at " + FormatFixed(rate, 1) + " GB/s.";
+    f.suggestion = "check PCIe link width and generation, and on which NUMA node the process runs";
+    f.evidence.push_back({"copy rate", FormatFixed(rate, 1) + " GB/s", FormatFixed(2 * kSlowCopyBytesPerNs, 0) + " GB/s", "",
+                          "pinned copies of 1 MB and more"});
+    out->candidates.push_back(std::move(slow_copy));
+  }
+}
+
+// The device idle while the host works, with launches that find the stream empty.
+void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
+  std::vector<Nanos> cost;
+  int64_t launches = 0, rows = 0;
+  for (const RankPattern& rank : in.job.ranks) {
+    Nanos gap = 0;
+    for (const pattern::Step& step : rank.steps) {
+      const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
+      // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's.
+      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows) gap += of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+      launches += step.launches;
+      rows += step.device_rows;
+    }
+    cost.push_back(PerStep(rank, gap));
+  }
+  Nanos mean = 0;
+  for (const Nanos c : cost) mean += c;
+  mean /= static_cast<Nanos>(std::max<size_t>(1, cost.size()));
+  Candidate candidate;
+  if (mean * 5 < in.job.median_step || !Begin(in, cost, &candidate)) return;
+  candidate.at_most_info = in.job.num_steps() < 3;  // a single profiled step is slow to launch by being profiled
+  report::Finding& f = candidate.finding;
+  f.cause = "launch-bound";
+  f.id = "launch-bound";
+  const auto steps = static_cast<int64_t>(std::max<size_t>(1, in.job.num_steps() * in.job.num_ranks()));
+  f.sentence = "The device stands idle for " + FormatPercent(static_cast<double>(mean) / static_cast<double>(in.job.median_step)) +
+               " of the step while the host prepares the next of " + FormatCount(launches / steps) + " launches.";
+  f.suggestion = "fewer and larger kernels: CUDA graphs, torch.compile, fused optimizers; keep the host free of other work";
+  f.evidence.push_back({"device idle behind the host, per step", Milliseconds(mean), "", "",
+                        FormatCount(launches / steps) + " launches and " + FormatCount(rows / steps) + " device rows a step"});
+  out->candidates.push_back(std::move(candidate));
+}
+
+}  // namespace
+
+void RunDeviceAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  const bool any = std::any_of(in.job.ranks.begin(), in.job.ranks.end(), [](const RankPattern& r) { return r.has_device; });
+  if (!any || in.job.num_steps() == 0) {
+    out->not_checked.push_back({"device copies and launches", "no device events in these traces"});
+    return;
+  }
+  CheckCopies(in, out);
+  CheckLaunches(in, out);
+}
+
+}  // namespace headway::diagnose
