@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "trace/comm.h"
+#include "trace/p2p_flow.h"
+
+namespace headway::trace {
+namespace {
+
+CommInstance Row(CommOp op, int start_ms, int end_ms, int32_t peer, int32_t local) {
+  return {.start = start_ms * kMillisecond, .end = end_ms * kMillisecond, .local_group = local, .peer = peer, .op = op};
+}
+
+RankComms Rank(RankId rank, std::vector<LocalGroup> groups, std::vector<CommInstance> rows) {
+  RankComms out;
+  out.rank = rank;
+  out.host = "a";
+  out.host_known = true;
+  out.groups = std::move(groups);
+  out.instances = std::move(rows);
+  return out;
+}
+
+// Peers count within the group as written: in [6, 2], 0 is rank 6 and 1 is rank 2.
+TEST(PointToPoint, PeersCountInTheWrittenOrderOfTheGroup) {
+  const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {6, 2}, .is_device = true}};
+  const JobComms joined =
+      JoinComms({Rank(2, pp, {Row(CommOp::kSend, 0, 2, 0, 0), Row(CommOp::kRecv, 3, 6, 0, 0)}),
+                 Rank(6, pp, {Row(CommOp::kRecv, 1, 2, 1, 0), Row(CommOp::kSend, 5, 6, 1, 0)})},
+                8);
+  ASSERT_EQ(joined.collectives.size(), 2u);
+  EXPECT_EQ(joined.unmatched_instances, 0);
+  const JobGroup& group = joined.groups[static_cast<size_t>(joined.collectives[0].group)];
+  EXPECT_TRUE(group.is_p2p);
+  EXPECT_FALSE(group.inferred);
+  EXPECT_EQ(group.ranks, (std::vector<RankId>{2, 6}));
+  EXPECT_EQ(joined.collectives[0].op, CommOp::kSendRecv);
+  EXPECT_EQ(joined.collectives[1].members[0].instance, 1);
+}
+
+TEST(PointToPoint, GlobalPeersOfTheWorldGroup) {
+  const std::vector<LocalGroup> world{{.name = "0", .desc = "default_pg", .ranks = {0, 1, 2, 3}, .is_device = true}};
+  const JobComms joined = JoinComms({Rank(0, world, {Row(CommOp::kSend, 0, 2, 3, 0), Row(CommOp::kSend, 4, 6, 2, 0)}),
+                                     Rank(2, world, {Row(CommOp::kRecv, 5, 6, 0, 0)}),
+                                     Rank(3, world, {Row(CommOp::kRecv, 1, 2, 0, 0)})},
+                                    4);
+  ASSERT_EQ(joined.collectives.size(), 2u);
+  EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[0].group)].ranks, (std::vector<RankId>{0, 3}));
+  EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[1].group)].ranks, (std::vector<RankId>{0, 2}));
+}
+
+TEST(PointToPoint, SendWithoutReceiverIsCounted) {
+  const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {0, 1}, .is_device = true}};
+  const JobComms joined = JoinComms({Rank(0, pp, {Row(CommOp::kSend, 0, 2, 1, 0), Row(CommOp::kSend, 10, 12, 1, 0)}),
+                                     Rank(1, pp, {Row(CommOp::kRecv, 11, 12, 0, 0)})},
+                                    2);
+  ASSERT_EQ(joined.collectives.size(), 1u);
+  EXPECT_EQ(joined.collectives[0].members[0].instance, 1);  // by time: the first was cut off on the receiver
+  EXPECT_EQ(joined.unmatched_instances, 1);
+}
+
+// Kernels of a pipeline's neighbours say "send/receive" and no peer: the stages between have twice as many.
+TEST(PointToPoint, ExchangeKernelsOfAPipelineArePairedWithNeighbours) {
+  const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {0, 1, 2, 3}, .is_device = true}};
+  const auto x = [](int start, int end) { return Row(CommOp::kSendRecv, start, end, -1, 0); };
+  const JobComms joined = JoinComms({Rank(0, pp, {x(0, 2), x(40, 62)}),
+                                     Rank(1, pp, {x(1, 2), x(10, 12), x(30, 52), x(60, 62)}),
+                                     Rank(2, pp, {x(3, 12), x(20, 22), x(25, 42), x(50, 52)}),
+                                     Rank(3, pp, {x(13, 22), x(40, 42)})},
+                                    4);
+  ASSERT_EQ(joined.collectives.size(), 6u);
+  EXPECT_EQ(joined.unmatched_instances, 0);
+  for (const Collective& c : joined.collectives) {
+    const JobGroup& group = joined.groups[static_cast<size_t>(c.group)];
+    EXPECT_TRUE(group.is_p2p && group.inferred);
+    EXPECT_EQ(group.ranks[1], group.ranks[0] + 1);
+  }
+}
+
+TEST(PairWithSome, TakesTheNearestEndsInOrder) {
+  RankComms a, b;
+  std::vector<int32_t> few, many;
+  for (int k = 0; k < 5; ++k) {
+    a.instances.push_back(Row(CommOp::kSend, 20 * k, 20 * k + 5, -1, 0));
+    few.push_back(k);
+  }
+  for (int k = 0; k < 10; ++k) {  // every other one comes from somebody else, 7 ms later
+    b.instances.push_back(Row(CommOp::kRecv, 10 * k, 10 * k + (k % 2 == 0 ? 5 : 2), -1, 0));
+    many.push_back(k);
+  }
+  const FlowPairs pairs = PairWithSome({&a, 0, few}, {&b, 1, many}, 0);
+  ASSERT_EQ(pairs.size(), 5u);
+  for (const auto& [i, j] : pairs) EXPECT_EQ(j, 2 * i);
+}
+
+}  // namespace
+}  // namespace headway::trace
