@@ -20,7 +20,7 @@ size_t CountFiles(const std::string& folder) {
 }
 
 TEST(ReadSmallFile, WholeOrNothing) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("a", "content");
   EXPECT_EQ(*ReadSmallFile(path), "content");
   EXPECT_EQ(*ReadSmallFile(path, 7), "content");
@@ -30,7 +30,7 @@ TEST(ReadSmallFile, WholeOrNothing) {
 }
 
 TEST(WriteFileAtomically, MakesAndReplaces) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Path("out.json");
   ASSERT_TRUE(WriteFileAtomically(path, "one"));
   EXPECT_EQ(*ReadSmallFile(path), "one");
@@ -44,7 +44,7 @@ TEST(WriteFileAtomically, MakesAndReplaces) {
 }
 
 TEST(WriteFileAtomically, FollowsLinks) {
-  const TestFolder folder;
+  TestFolder folder;
   folder.Write("real/file", "old");
   std::filesystem::create_symlink(folder.Path("real/file"), folder.Path("link"));
   ASSERT_TRUE(WriteFileAtomically(folder.Path("link"), "new"));
@@ -62,7 +62,7 @@ TEST(WriteFileAtomicallyFault, FullDisk) {
 
 // The system's limit on file sizes makes the write fail half way: the old content stays and no new file is left.
 TEST(WriteFileAtomicallyFault, AFailedWriteChangesNothing) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("out", "old content");
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -80,13 +80,13 @@ TEST(WriteFileAtomicallyFault, AFailedWriteChangesNothing) {
 }
 
 TEST(WriteFileAtomicallyFault, SaysWhereItCannotWrite) {
-  const TestFolder folder;
+  TestFolder folder;
   EXPECT_EQ(WriteFileAtomically(folder.Path("absent/out"), "x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(WriteFileAtomically(folder.path(), "x").error().message, "cannot write it: Is a directory");
 }
 
 TEST(AtomicFile, PiecesAppearOnlyAfterCommit) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Path("out");
   {
     auto file = AtomicFile::Create(path);
@@ -107,7 +107,7 @@ TEST(AtomicFile, PiecesAppearOnlyAfterCommit) {
 }
 
 TEST(EnsureFolder, MakesAllOfThem) {
-  const TestFolder folder;
+  TestFolder folder;
   ASSERT_TRUE(EnsureFolder(folder.Path("a/b/c")));
   ASSERT_TRUE(EnsureFolder(folder.Path("a/b/c")));
   EXPECT_TRUE(std::filesystem::is_directory(folder.Path("a/b/c")));

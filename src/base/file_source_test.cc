@@ -15,7 +15,7 @@ namespace headway {
 namespace {
 
 TEST(FileSource, GivesTheFileInChunksOfAnySize) {
-  const TestFolder folder;
+  TestFolder folder;
   std::string content;
   for (int i = 0; i < 100'000; ++i) content.push_back(static_cast<char>(i * 7));
   const std::string path = folder.Write("data.bin", content);
@@ -32,14 +32,14 @@ TEST(FileSource, GivesTheFileInChunksOfAnySize) {
 }
 
 TEST(FileSource, EmptyFileEndsAtOnce) {
-  const TestFolder folder;
+  TestFolder folder;
   auto source = FileSource::Open(folder.Write("empty", ""), "empty");
   ASSERT_TRUE(source);
   EXPECT_EQ(ReadAll(**source), "");
 }
 
 TEST(FileSource, SaysWhatIsWrong) {
-  const TestFolder folder;
+  TestFolder folder;
   const auto missing = FileSource::Open(folder.Path("absent"), "absent");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
@@ -50,7 +50,7 @@ TEST(FileSource, SaysWhatIsWrong) {
 }
 
 TEST(FileSource, GivesARange) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("digits", "0123456789");
   auto source = FileSource::OpenRange(path, "part", 3, 4, {.chunk_size = 3});
   ASSERT_TRUE(source);
@@ -59,7 +59,7 @@ TEST(FileSource, GivesARange) {
 }
 
 TEST(FileSource, RangeBehindTheEndIsDamage) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("digits", "0123456789");
   auto source = FileSource::OpenRange(path, "part", 8, int64_t{1} << 40);
   ASSERT_TRUE(source);
@@ -70,7 +70,7 @@ TEST(FileSource, RangeBehindTheEndIsDamage) {
 }
 
 TEST(FileSource, SkipsOnlyWhatIsThere) {
-  const TestFolder folder;
+  TestFolder folder;
   auto source = FileSource::Open(folder.Write("digits", "0123456789"), "digits");
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->SkipAhead(7), 7);

@@ -43,7 +43,7 @@ InputSet List(std::vector<std::string> paths, int threads = 2) { return ListInpu
 using Strings = std::vector<std::string>;
 
 TEST(InputSet, SearchesFoldersInSortedOrder) {
-  const TestFolder folder;
+  TestFolder folder;
   folder.Write("run/b/rank1.json", "{}");
   folder.Write("run/a/rank0.json", "{}");
   folder.Write("run/rank10", "no extension");
@@ -59,7 +59,7 @@ TEST(InputSet, SearchesFoldersInSortedOrder) {
 }
 
 TEST(InputSet, TheOrderOfThePathsAndTheThreadsDoNotMatter) {
-  const TestFolder folder;
+  TestFolder folder;
   for (int i = 0; i < 50; ++i) folder.Write("run/rank" + std::to_string(i), "x");
   folder.Write("z.zip", FromHex(kZip));
   const InputSet one = List({folder.Path("run"), folder.Path("z.zip"), folder.Path("absent")}, 1);
@@ -71,7 +71,7 @@ TEST(InputSet, TheOrderOfThePathsAndTheThreadsDoNotMatter) {
 }
 
 TEST(InputSet, LooksIntoArchivesWhateverTheirNames) {
-  const TestFolder folder;
+  TestFolder folder;
   folder.Write("in/one.dat", FromHex(kZip));
   folder.Write("in/two.dat", FromHex(kTarGzGnu));
   const InputSet set = List({folder.Path("in")});
@@ -89,7 +89,7 @@ TEST(InputSet, LooksIntoArchivesWhateverTheirNames) {
 }
 
 TEST(InputSet, UnpacksAMemberThatIsPackedItself) {
-  const TestFolder folder;
+  TestFolder folder;
   folder.Write("in/rank0.json.gz", FromHex(kGzip));
   ASSERT_EQ(std::system(("tar -C '" + folder.path() + "' -czf '" + folder.Path("a.tgz") + "' in").c_str()), 0);
   const InputSet set = List({folder.Path("a.tgz")});
@@ -98,7 +98,7 @@ TEST(InputSet, UnpacksAMemberThatIsPackedItself) {
 }
 
 TEST(InputSet, TheLastOfEqualMembersCounts) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string tar = "tar -C '" + folder.path() + "' -rf '" + folder.Path("a.tar") + "' x.json";
   folder.Write("x.json", "first");
   ASSERT_EQ(std::system(tar.c_str()), 0);
@@ -110,7 +110,7 @@ TEST(InputSet, TheLastOfEqualMembersCounts) {
 }
 
 TEST(InputSet, SaysWhatIsMissingEmptyOrDamaged) {
-  const TestFolder folder;
+  TestFolder folder;
   std::filesystem::create_directories(folder.Path("empty"));
   folder.Write("only_hidden/.x", "");
   folder.Write("cut.zip", FromHex(kZip).substr(0, 500));
@@ -128,7 +128,7 @@ TEST(InputSet, SaysWhatIsMissingEmptyOrDamaged) {
 }
 
 TEST(InputSet, LinksAreFollowedAndLoopsEnd) {
-  const TestFolder folder;
+  TestFolder folder;
   folder.Write("run/rank0.json", "{}");
   folder.Write("other/rank1.json", "{}");
   std::filesystem::create_directory_symlink(folder.Path("run"), folder.Path("run/loop"));
@@ -142,7 +142,7 @@ TEST(InputSet, LinksAreFollowedAndLoopsEnd) {
 
 TEST(InputSet, UnreadableFilesAndFoldersAreProblems) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
-  const TestFolder folder;
+  TestFolder folder;
   folder.Write("run/secret.json", "{}");
   folder.Write("run/closed/a.json", "{}");
   folder.Write("run/open.json", "{}");
@@ -156,7 +156,7 @@ TEST(InputSet, UnreadableFilesAndFoldersAreProblems) {
 }
 
 TEST(InputSet, PipesAndStandardInputAreNotTouched) {
-  const TestFolder folder;
+  TestFolder folder;
   ASSERT_EQ(::mkfifo(folder.Path("pipe").c_str(), 0600), 0);
   std::filesystem::create_directories(folder.Path("run"));
   ASSERT_EQ(::mkfifo(folder.Path("run/pipe").c_str(), 0600), 0);
@@ -185,7 +185,7 @@ class StandardInputFrom {
 };
 
 TEST(InputSet, StandardInputIsUnpackedButNoArchive) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string packed = folder.Write("a.gz", FromHex(kGzip));
   const InputSet set = List({"-"});
   ASSERT_EQ(set.items.size(), 1u);
@@ -206,7 +206,7 @@ TEST(InputSet, StandardInputIsUnpackedButNoArchive) {
 }
 
 TEST(InputSet, HostileNamesAreMadePrintable) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("evil\x1b[2J\n.json", "{}");
   const InputSet set = List({folder.path()});
   ASSERT_EQ(Names(set, folder), Strings{"evil\\x1b[2J\\n.json"});

@@ -211,7 +211,7 @@ class FileSizeLimit {
 };
 
 TEST(SpillSorterFault, FullDiskSaysWhereAndWhatToDo) {
-  const TestFolder folder;
+  TestFolder folder;
   for (const rlim_t limit : {rlim_t{1000}, rlim_t{100'000}}) {
     SpillSorter<Row, EarlierRow> sorter({.memory = 8 << 10, .folder = folder.path()});
     Result<void> finished;
@@ -228,7 +228,7 @@ TEST(SpillSorterFault, FullDiskSaysWhereAndWhatToDo) {
 }
 
 TEST(SpillSorter, LeavesNothingBehind) {
-  const TestFolder folder;
+  TestFolder folder;
   SpillStats stats;
   SortWith<EarlierRow>(MakeRows(5000, Shapes()[2].start_of), {.memory = 8 << 10, .folder = folder.path()}, &stats);
   EXPECT_GT(stats.bytes_spilled, 0);

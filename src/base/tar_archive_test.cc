@@ -51,7 +51,7 @@ void ExpectSample(const TarArchive& archive, const std::string& long_name, const
 }
 
 TEST(TarArchive, ReadsEveryFormatPlainAndPacked) {
-  const TestFolder folder;
+  TestFolder folder;
   std::string long_name;
   for (int i = 0; i < 6; ++i) long_name += "folder_with_a_long_name/";
   long_name += "rank_with_a_very_long_name_" + std::string(60, 'x') + ".json";
@@ -74,7 +74,7 @@ TEST(TarArchive, ReadsEveryFormatPlainAndPacked) {
 // A gzipped archive of many members over 40 MB, so that checkpoints are taken and thinned: ten packed copies of one
 // large member's worth. Every member read alone must give what was put in.
 TEST(TarArchive, OpensMembersOfALargePackedArchiveAlone) {
-  const TestFolder folder;
+  TestFolder folder;
   // Concatenated gzip members of whole tars without their end: gzip joins them, so does tar.
   const std::string one = Unpack(FromHex(kTarGzUstar));
   const std::string body = one.substr(0, one.find("run/last.json"));  // cut where the last member begins: block-aligned
@@ -101,7 +101,7 @@ TEST(TarArchive, OpensMembersOfALargePackedArchiveAlone) {
 }
 
 TEST(TarArchiveFault, TruncatedAtEveryBlock) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string whole = Unpack(FromHex(kTarGzGnu));
   const size_t end = whole.find("run/last.json") + 2 * kTarBlock;
   for (size_t length = 1; length < end; length += 171) {
@@ -126,7 +126,7 @@ TEST(TarArchiveFault, TruncatedAtEveryBlock) {
 }
 
 TEST(TarArchiveFault, CorruptHeadersNeverCrash) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string whole = Unpack(FromHex(kTarGzPax));
   int damaged = 0;
   for (size_t at = 0; at < whole.find("run/last.json") + kTarBlock; at += 29) {
@@ -142,7 +142,7 @@ TEST(TarArchiveFault, CorruptHeadersNeverCrash) {
 }
 
 TEST(TarArchiveFault, PackedAndCutOff) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string packed = FromHex(kTarGzGnu);
   const std::string path = folder.Write("cut.tar.gz", packed.substr(0, 700));
   const auto archive = TarArchive::List(path, "cut.tar.gz", TarArchive::Packing::kGzip);
@@ -172,7 +172,7 @@ std::string HeaderBlock(std::string_view name, std::string_view size_field, char
 }
 
 TEST(TarArchiveFault, HugeClaimedSizes) {
-  const TestFolder folder;
+  TestFolder folder;
   for (const std::string& size :
        {std::string("77777777777"), std::string("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12),
         std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")}) {

@@ -31,7 +31,7 @@ class TestFolder {
   [[nodiscard]] std::string Path(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   // Writes a file, with the folders above it, and returns its path.
-  std::string Write(std::string_view name, std::string_view content) const {
+  std::string Write(std::string_view name, std::string_view content) {
     const std::string path = Path(name);
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::filesystem::remove(path);  // some file systems flush a file that is cut short before it is written anew

@@ -20,7 +20,7 @@ const ZipMember* Find(const std::vector<ZipMember>& members, std::string_view na
 }
 
 TEST(ZipArchive, ListsAndReadsMembers) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("a.zip", FromHex(kZip));
   const auto members = ListZip(path, "a.zip");
   ASSERT_TRUE(members) << members.error().ToString();
@@ -43,7 +43,7 @@ TEST(ZipArchive, ListsAndReadsMembers) {
 }
 
 TEST(ZipArchive, ReadsZip64AndDataDescriptors) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string local = folder.Write("local64.zip", FromHex(kZipLocal64));
   auto members = ListZip(local, "local64.zip");
   ASSERT_TRUE(members);
@@ -60,7 +60,7 @@ TEST(ZipArchive, ReadsZip64AndDataDescriptors) {
 }
 
 TEST(ZipArchive, ReadsBehindAnythingPutBefore) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("sfx.zip", "#!/bin/sh\nexit\n" + FromHex(kZip));
   const auto members = ListZip(path, "sfx.zip");
   ASSERT_TRUE(members) << members.error().ToString();
@@ -68,7 +68,7 @@ TEST(ZipArchive, ReadsBehindAnythingPutBefore) {
 }
 
 TEST(ZipArchiveFault, TruncatedAtEveryLengthIsOneClearError) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string whole = FromHex(kZip);
   for (size_t length = 0; length < whole.size(); length += 3) {
     const auto members = ListZip(folder.Write("cut.zip", whole.substr(0, length)), "cut.zip");
@@ -83,7 +83,7 @@ TEST(ZipArchiveFault, TruncatedAtEveryLengthIsOneClearError) {
 // Every byte of the directory and the end record set to 0, 0x7f and 0xff: an error or members, never a crash; and no
 // member can be read that is larger than the file allows.
 TEST(ZipArchiveFault, CorruptDirectoryNeverCrashes) {
-  const TestFolder folder;
+  TestFolder folder;
   for (const std::string_view sample : {kZip, kZipPiped, kZipLocal64}) {
     const std::string whole = FromHex(sample);
     int listed = 0;
@@ -108,7 +108,7 @@ TEST(ZipArchiveFault, CorruptDirectoryNeverCrashes) {
 }
 
 TEST(ZipArchiveFault, ClaimedSizesAllocateNothing) {
-  const TestFolder folder;
+  TestFolder folder;
   std::string zip = FromHex(kZip);
   const size_t end = zip.rfind("PK\x05\x06");
   std::string size;
@@ -120,7 +120,7 @@ TEST(ZipArchiveFault, ClaimedSizesAllocateNothing) {
 }
 
 TEST(ZipArchiveFault, CutInsideAMemberGivesWhatIsThere) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("a.zip", FromHex(kZip));
   const auto members = ListZip(path, "a.zip");
   ASSERT_TRUE(members);
@@ -138,7 +138,7 @@ TEST(ZipArchiveFault, CutInsideAMemberGivesWhatIsThere) {
 }
 
 TEST(ZipArchiveFault, WrongChecksumIsDamage) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("a.zip", FromHex(kZip));
   ZipMember member = *Find(*ListZip(path, "a.zip"), "run/rank1.txt");
   member.crc ^= 1;
@@ -148,7 +148,7 @@ TEST(ZipArchiveFault, WrongChecksumIsDamage) {
 }
 
 TEST(ZipArchive, RefusesWhatItCannotRead) {
-  const TestFolder folder;
+  TestFolder folder;
   const std::string path = folder.Write("a.zip", FromHex(kZip));
   ZipMember member = *Find(*ListZip(path, "a.zip"), "run/rank0.json");
   member.flags |= 1;

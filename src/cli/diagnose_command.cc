@@ -12,6 +12,7 @@
 #include "diagnose/comparison.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/report_builder.h"
+#include "diagnose/timeline.h"
 #include "headway_version.h"
 #include "report/html_renderer.h"
 #include "report/json_renderer.h"
@@ -24,7 +25,7 @@ namespace {
 struct DiagnoseFlags {
   std::vector<std::string> paths;
   bool json = false, quiet = false, list = false;
-  std::string html, baseline, section, fail_on, gpu_events = "all", last_step = "keep";
+  std::string html, timeline, baseline, section, fail_on, gpu_events = "all", last_step = "keep";
   std::vector<std::string> skip;
   IngestOptions ingest;
   int top = 5;
@@ -39,6 +40,8 @@ CommandLine Describe(DiagnoseFlags* f) {
       {.names = "PATH", .help = "traces, .hwp patterns, folders, archives, or -", .list = &f->paths, .positional = true},
       {.names = "--json", .help = "the findings as JSON (docs/findings.schema.json)", .flag = &f->json},
       {.names = "--html", .help = "write the page to FILE", .text = &f->html, .value_name = "FILE"},
+      {.names = "--timeline", .help = "write what every rank did to FILE, for ui.perfetto.dev", .text = &f->timeline,
+       .value_name = "FILE"},
       {.names = "--baseline", .help = "an earlier run to compare with: what changed, and slowdowns all ranks share",
        .text = &f->baseline, .value_name = "PATH"},
       {.names = "--section", .help = "print one section of the report, or all", .text = &f->section, .value_name = "NAME"},
@@ -115,6 +118,9 @@ Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::S
   for (report::Section& section : extra) doc.sections.push_back(std::move(section));
   if (!flags.html.empty()) {
     if (Result<void> written = WritePage(doc, flags.html); !written) return written;
+  }
+  if (!flags.timeline.empty()) {
+    if (Result<void> written = WriteFileAtomically(flags.timeline, diagnose::PerfettoJson(diagnosis)); !written) return written;
   }
   if (flags.json) return WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
   const Result<std::string> text = RenderTerminal(doc, flags);

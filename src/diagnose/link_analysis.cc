@@ -201,7 +201,6 @@ Candidate MakeSlowLink(const AnalysisInput& in, const trace::JobGroup& group,
   finding.scope.group = GroupName(group);
   finding.sentence = "Transfers are slow though nobody is late: " + order + ".";
   finding.suggestion = "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
-  finding.edit = "bandwidth:x4";
   candidate.excess = ExcessBySteps(job, all_traffic, kKeep);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   finding.evidence.push_back({"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
@@ -228,7 +227,6 @@ Candidate MakeSlowFabric(const AnalysisInput& in, const std::vector<const Traffi
                                 "", "", GroupName(job.comms.groups[static_cast<size_t>(t->group)])});
     if (finding.evidence.size() >= 5) break;
   }
-  finding.edit = "bandwidth:x4";
   candidate.excess = ExcessBySteps(job, traffic, kKeep);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   ScaleTransfers(job, traffic, kKeep, &candidate.edit);

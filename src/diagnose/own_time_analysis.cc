@@ -198,13 +198,11 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   const size_t self[] = {suspect.rank};
   FillScope(job, self, &finding.scope);
   finding.scope.function = cause.function;
-  finding.scope.stage = -1;
   finding.sentence = cause.sentence + ".";
   finding.suggestion = cause.suggestion;
   finding.confidence = Judge(in, suspect, peers.size(), &finding.confidence_reason);
   finding.headline = Who(job, finding.scope);
   finding.id = cause.name + "-" + std::to_string(finding.scope.ranks[0]);
-  finding.edit = "remove-straggler:" + std::to_string(finding.scope.ranks[0]);
   finding.evidence.push_back(OwnTimeEvidence(in, suspect.rank, peers, steps));
   if (why.node >= 0) {
     const auto n = static_cast<Nanos>(steps.size());

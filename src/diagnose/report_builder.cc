@@ -7,6 +7,7 @@
 #include "diagnose/function_tables.h"
 #include "diagnose/pictures.h"
 #include "diagnose/summary.h"
+#include "diagnose/timeline.h"
 
 namespace headway::diagnose {
 
@@ -169,6 +170,15 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   doc.sections.push_back(std::move(breakdown));
   doc.sections.push_back(RanksPicture(d));
   doc.sections.push_back(RanksByStepsPicture(d));
+  size_t pictures = 0;
+  for (const Finding& finding : d.findings) {
+    if (!Loud(finding) || pictures >= 3) break;
+    const std::string name = report::section::kTimeline + (pictures == 0 ? "" : "-" + std::to_string(pictures + 1));
+    report::Section timeline = TimelineOf(d, finding, name);
+    if (!std::holds_alternative<report::Timeline>(timeline.body)) continue;
+    doc.sections.push_back(std::move(timeline));
+    ++pictures;
+  }
   for (report::Section& table : FunctionTables(d.job)) doc.sections.push_back(std::move(table));
   doc.sections.push_back(GroupsTable(d));
   doc.analyses_run = d.analyses_run;

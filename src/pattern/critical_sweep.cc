@@ -319,11 +319,10 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
     frame.node = outer->node;
     return frame;
   }
-  WorkClass work_class = WorkClass::kHost;
+  // Without devices an operator, and what it calls, is the compute.
+  frame.in_operator = !in_.has_device && ((outer != nullptr && outer->in_operator) || event.kind == EventKind::kCpuOp);
+  WorkClass work_class = frame.in_operator ? WorkClass::kCompute : WorkClass::kHost;
   switch (event.kind) {
-    case EventKind::kCpuOp:
-      if (!in_.has_device) work_class = WorkClass::kCompute;
-      break;
     case EventKind::kDataLoader: frame.input = true; break;
     case EventKind::kRuntimeSync: frame.sync = true; [[fallthrough]];
     case EventKind::kRuntime: work_class = WorkClass::kRuntime; break;

@@ -60,6 +60,7 @@ class CriticalSweep {
     Nanos top_since = 0;
     enum class Nature : uint8_t { kWork, kContainer, kWait } nature = Nature::kWork;
     bool input = false;  // inside a data loader
+    bool in_operator = false;
     bool sync = false;   // waits for the device
   };
   struct Open {  // a row whose end is still to come

@@ -37,8 +37,9 @@ Result<HwpFile> HwpFile::Open(std::string_view bytes, std::string_view name) {
       file.directory_.problems.push_back(Damaged(section, file.Place(section)));
     }
   }
-  std::stable_sort(file.tables_.begin(), file.tables_.end(),
-                   [](const auto* a, const auto* b) { return a->checksum < b->checksum; });
+  std::sort(file.tables_.begin(), file.tables_.end(), [](const auto* a, const auto* b) {
+    return a->checksum != b->checksum ? a->checksum < b->checksum : a < b;
+  });
   return file;
 }
 

@@ -236,8 +236,9 @@ class SamplePattern {
     }
     std::vector<int64_t> seq(c.groups.size(), 9000);
     for (int s = 0; s < shape_.steps; ++s) AppendStep(s, operations, &seq);
-    std::stable_sort(c.instances.begin(), c.instances.end(),
-                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    std::sort(c.instances.begin(), c.instances.end(), [](const auto& a, const auto& b) {
+      return a.start != b.start ? a.start < b.start : a.seq != b.seq ? a.seq < b.seq : a.local_group < b.local_group;
+    });
   }
 
   static Nanos Tick(double t) { return static_cast<Nanos>(t) / trace::kCommTick * trace::kCommTick; }

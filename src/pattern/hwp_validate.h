@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pattern.h and comm.h promise about the indices of a pattern, and that its utilisations are finite, checked in one
-// place: a writer that is handed something else is called by a bug, a file that holds something else is damaged or
+// What pattern.h and comm.h promise about the indices of a pattern, and that its utilisations are finite, checked in
+// one place: a writer that is handed something else is called by a bug, a file that holds something else is damaged or
 // hostile.
 #pragma once
 

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/timeline.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "diagnose/rank_intervals.h"
+
+namespace headway::diagnose {
+
+using report::Mark;
+using report::TimeClass;
+using report::Timeline;
+
+namespace {
+
+constexpr size_t kMaxVictims = 2;
+constexpr size_t kMaxPeers = 2;
+
+struct Shown {
+  size_t rank = 0;
+  Mark mark = Mark::kNone;
+};
+
+std::string CollectiveName(const Job& job, int32_t c) {
+  if (c < 0) return "communication (not paired)";
+  const trace::Collective& collective = job.comms.collectives[static_cast<size_t>(c)];
+  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(collective.group)];
+  std::string name = trace::ToString(collective.op);
+  if (!group.desc.empty()) name += " " + group.desc;
+  return name + " [" + FormatRanks(group.ranks, 4) + "]";
+}
+
+std::vector<Shown> WhoToShow(const Job& job, const report::Finding& finding) {
+  std::vector<Shown> shown;
+  const auto has = [&shown](size_t r) {
+    return std::any_of(shown.begin(), shown.end(), [r](const Shown& s) { return s.rank == r; });
+  };
+  std::map<RankId, size_t> index;
+  for (size_t r = 0; r < job.num_ranks(); ++r) index[job.ranks[r].meta.rank] = r;
+  for (const RankId rank : finding.scope.ranks) {
+    if (shown.size() < 2) shown.push_back({index.at(rank), Mark::kCulprit});
+  }
+  size_t victims = 0;
+  for (const RankId rank : finding.victims) {
+    if (victims++ < kMaxVictims) shown.push_back({index.at(rank), Mark::kVictim});
+  }
+  if (shown.empty()) return shown;
+  size_t peers = 0;
+  for (const int32_t p : job.classes[static_cast<size_t>(job.peer_class[shown.front().rank])]) {
+    const auto r = static_cast<size_t>(p);
+    if (peers < kMaxPeers && !has(r)) {
+      shown.push_back({r, Mark::kPeer});
+      ++peers;
+    }
+  }
+  return shown;
+}
+
+Nanos StepStart(const Job& job, size_t rank, size_t step) {
+  const pattern::Step* s = job.StepOf(rank, step);
+  return s == nullptr ? 0 : Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[rank])], s->start);
+}
+
+class Painter {
+ public:
+  Painter(const Job& job, Nanos from, Nanos to) : job_(job), from_(from), to_(to) {
+    picture_.origin = from;
+    picture_.length = to - from;
+  }
+
+  uint32_t AddLane(const std::string& owner, const std::string& label, RankId rank, Mark mark) {
+    picture_.lanes.push_back({owner, label, rank, mark});
+    return static_cast<uint32_t>(picture_.lanes.size() - 1);
+  }
+  void AddRect(uint32_t lane, Nanos start, Nanos end, TimeClass time_class, const std::string& name, Mark mark) {
+    start = std::max(start, from_);
+    end = std::min(end, to_);
+    if (end <= start || picture_.rects.size() >= Timeline::kMaxRects) return;
+    picture_.rects.push_back({lane, start - from_, end - start, time_class, Name(name), mark});
+  }
+  // From the latest arriver, where it is shown, to a rank that waited for it.
+  void AddArrow(uint32_t from_lane, uint32_t to_lane, Nanos at, const std::string& name) {
+    if (at < from_ || at > to_ || picture_.arrows.size() >= 500) return;
+    picture_.arrows.push_back({from_lane, to_lane, at - from_, at - from_, Name(name)});
+  }
+  Timeline& picture() { return picture_; }
+  [[nodiscard]] const Job& job() const { return job_; }
+
+ private:
+  uint32_t Name(const std::string& name) {
+    const auto [it, fresh] = names_.try_emplace(name, static_cast<uint32_t>(picture_.names.size()));
+    if (fresh) picture_.names.push_back(name);
+    return it->second;
+  }
+  const Job& job_;
+  Nanos from_, to_;
+  Timeline picture_;
+  std::map<std::string, uint32_t> names_;
+};
+
+TimeClass ClassOf(IntervalKind kind) {
+  return kind == IntervalKind::kOwn ? TimeClass::kOwn : kind == IntervalKind::kWait ? TimeClass::kWait : TimeClass::kTransfer;
+}
+
+void PaintRank(Painter* painter, const Shown& shown, const std::vector<int32_t>& collective_of,
+               const std::map<int32_t, uint32_t>& own_lanes, uint32_t own_lane) {
+  const Job& job = painter->job();
+  const pattern::RankPattern& pattern = job.ranks[shown.rank];
+  for (const Interval& interval : RankIntervals(job, shown.rank, collective_of)) {
+    const std::string name = interval.kind == IntervalKind::kOwn ? "own time" : CollectiveName(job, interval.collective);
+    painter->AddRect(own_lane, interval.start, interval.end, ClassOf(interval.kind), name, shown.mark);
+    if (interval.kind != IntervalKind::kWait || interval.collective < 0) continue;
+    const auto from = own_lanes.find(job.graph.collectives[static_cast<size_t>(interval.collective)].last_rank);
+    if (from != own_lanes.end() && from->second != own_lane) painter->AddArrow(from->second, own_lane, interval.end, name);
+  }
+  const uint32_t comm_lane = own_lane + 1;
+  const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[shown.rank])];
+  for (size_t i = 0; i < pattern.comms.instances.size(); ++i) {
+    const trace::CommInstance& row = pattern.comms.instances[i];
+    painter->AddRect(comm_lane, Align(clock, row.start), Align(clock, row.end), TimeClass::kTransfer,
+                     CollectiveName(job, collective_of[i]), Mark::kNone);
+  }
+}
+
+}  // namespace
+
+report::Section TimelineOf(const Diagnosis& d, const report::Finding& finding, const std::string& name) {
+  report::Section section;
+  section.name = name;
+  section.title = "Around: " + finding.headline;
+  section.intro = "Own time, waiting and transfers on aligned clocks, in the step where it costs most. Arrows run from the "
+                  "latest arrival to those that waited for it.";
+  const Job& job = d.job;
+  const std::vector<Shown> shown = WhoToShow(job, finding);
+  if (shown.empty() || job.comms.collectives.empty() || finding.cost_by_step.empty()) return section;
+  const auto worst = static_cast<size_t>(std::max_element(finding.cost_by_step.begin(), finding.cost_by_step.end()) -
+                                         finding.cost_by_step.begin());
+  const size_t r0 = shown.front().rank;
+  const pattern::Step* step = job.StepOf(r0, worst);
+  if (step == nullptr) return section;
+  const Nanos start = StepStart(job, r0, worst);
+  const Nanos margin = (step->end - step->start) / 4;
+  Painter painter(job, start - margin, start + (step->end - step->start) + margin);
+  Timeline& picture = painter.picture();
+  picture.finding = finding.id;
+  for (const trace::HostClock& clock : job.comms.clocks) picture.clock_residual = std::max(picture.clock_residual, clock.residual);
+  std::map<int32_t, uint32_t> lanes;
+  for (const Shown& s : shown) {
+    const RankId rank = job.ranks[s.rank].meta.rank;
+    std::string owner = "rank " + std::to_string(rank);
+    if (job.ranks[s.rank].comms.host_known) owner += " (" + job.ranks[s.rank].meta.host + ")";
+    lanes[static_cast<int32_t>(s.rank)] = painter.AddLane(owner, "own / waiting", rank, s.mark);
+    (void)painter.AddLane(owner, "communication", rank, Mark::kNone);
+  }
+  const auto collective_of = CollectiveOfRows(job);
+  for (const Shown& s : shown) {
+    PaintRank(&painter, s, collective_of[s.rank], lanes, lanes[static_cast<int32_t>(s.rank)]);
+  }
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    const Nanos at = StepStart(job, r0, s) - picture.origin;
+    if (at >= 0 && at <= picture.length) picture.ticks.push_back({at, "step #" + std::to_string(job.steps[s])});
+  }
+  section.body = std::move(picture);
+  return section;
+}
+
+namespace {
+
+double Microseconds(Nanos t) { return static_cast<double>(t) / 1000.0; }
+
+// Rows of one thread must nest; these do not overlap at all, so one thread a kind is enough.
+void WriteSlice(JsonWriter* json, int64_t pid, int64_t tid, const std::string& name, Nanos start, Nanos length) {
+  json->BeginObject(JsonWriter::Layout::kInline);
+  json->Field("ph", "X").Field("name", name).Field("pid", pid).Field("tid", tid);
+  json->Field("ts", Microseconds(start), 3).Field("dur", Microseconds(length), 3);
+  json->EndObject();
+}
+
+void WriteName(JsonWriter* json, const char* what, int64_t pid, int64_t tid, const std::string& name) {
+  json->BeginObject(JsonWriter::Layout::kInline);
+  json->Field("ph", "M").Field("name", what).Field("pid", pid).Field("tid", tid);
+  json->Key("args").BeginObject(JsonWriter::Layout::kInline).Field("name", name).EndObject();
+  json->EndObject();
+}
+
+void WriteRank(JsonWriter* json, const Job& job, size_t r, const std::vector<int32_t>& collective_of, Nanos origin) {
+  const pattern::RankPattern& pattern = job.ranks[r];
+  const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
+  const int64_t pid = pattern.meta.rank + 1;
+  WriteName(json, "process_name", pid, 0, "rank " + std::to_string(pattern.meta.rank));
+  WriteName(json, "thread_name", pid, 1, "steps");
+  WriteName(json, "thread_name", pid, 2, "own time, waiting, transfer");
+  for (const pattern::Step& step : pattern.steps) {
+    WriteSlice(json, pid, 1, "step #" + std::to_string(step.number), Align(clock, step.start) - origin, step.end - step.start);
+  }
+  for (const Interval& interval : RankIntervals(job, r, collective_of)) {
+    const std::string name = interval.kind == IntervalKind::kOwn    ? "own time"
+                             : interval.kind == IntervalKind::kWait ? "waiting: " + CollectiveName(job, interval.collective)
+                                                                    : "transfer: " + CollectiveName(job, interval.collective);
+    WriteSlice(json, pid, 2, name, interval.start - origin, interval.end - interval.start);
+  }
+  // Collectives overlap: each goes to the first thread that is free, as viewers drop rows that overlap on one.
+  std::vector<Nanos> busy;
+  for (size_t i = 0; i < pattern.comms.instances.size(); ++i) {
+    const trace::CommInstance& row = pattern.comms.instances[i];
+    size_t lane = 0;
+    while (lane < busy.size() && busy[lane] > row.start) ++lane;
+    if (lane == busy.size()) {
+      busy.push_back(0);
+      WriteName(json, "thread_name", pid, 3 + static_cast<int64_t>(lane), "collectives");
+    }
+    busy[lane] = row.end;
+    WriteSlice(json, pid, 3 + static_cast<int64_t>(lane), CollectiveName(job, collective_of[i]),
+               Align(clock, row.start) - origin, row.end - row.start);
+  }
+}
+
+}  // namespace
+
+std::string PerfettoJson(const Diagnosis& d) {
+  const Job& job = d.job;
+  std::string text;
+  JsonWriter json(&text);
+  json.BeginObject();
+  json.Field("displayTimeUnit", "ms");
+  json.Key("traceEvents").BeginArray();
+  Nanos origin = 0;
+  if (!job.graph.chain_start.empty()) origin = *std::min_element(job.graph.chain_start.begin(), job.graph.chain_start.end());
+  WriteName(&json, "process_name", 0, 0, "headway: findings");
+  int64_t lane = 1;
+  for (const report::Finding& finding : d.findings) {
+    if (finding.severity == report::Severity::kInfo || finding.cost_by_step.empty() || job.num_ranks() == 0) continue;
+    WriteName(&json, "thread_name", 0, lane, finding.cause + ": " + finding.headline);
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      const pattern::Step* step = job.StepOf(0, s);
+      if (step == nullptr || finding.cost_by_step[s] <= 0) continue;
+      WriteSlice(&json, 0, lane, finding.cause + ", " + FormatDuration(finding.cost_by_step[s]), StepStart(job, 0, s) - origin,
+                 step->end - step->start);
+    }
+    ++lane;
+  }
+  const auto collective_of = CollectiveOfRows(job);
+  for (size_t r = 0; r < job.num_ranks(); ++r) WriteRank(&json, job, r, collective_of[r], origin);
+  json.EndArray();
+  json.EndObject();
+  return text + "\n";
+}
+
+}  // namespace headway::diagnose
