@@ -73,7 +73,9 @@ std::string HeadlineSentence(const Diagnosis& d) {
   }
   const Finding& first = d.findings.front();
   const double share = static_cast<double>(first.recoverable_per_step) / static_cast<double>(std::max<Nanos>(1, d.job.median_step));
-  std::string sentence = first.headline + " (" + first.cause + ") costs the whole job " +
+  std::string cause = first.cause;
+  std::replace(cause.begin(), cause.end(), '-', ' ');
+  std::string sentence = cause + ", " + first.headline + ", costs the whole job " +
                          FormatDuration(first.recoverable_per_step) + " per step, " + FormatPercent(share) + " of it";
   if (!sentence.empty()) sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
   if (loud > 1) sentence += "; " + Counted(loud - 1, "more cause") + " below";
