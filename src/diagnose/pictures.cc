@@ -27,6 +27,17 @@ Mark MarkOf(const Diagnosis& d, RankId rank) {
   return mark;
 }
 
+// Key into the definitions.
+const char* TermOf(WorkClass work_class) {
+  switch (work_class) {
+    case WorkClass::kCompute: return "compute-time";
+    case WorkClass::kMemory: return "memory-time";
+    case WorkClass::kInput: return "input-time";
+    case WorkClass::kIdle: return "idle-time";
+    default: return "host-time";
+  }
+}
+
 }  // namespace
 
 report::Section RanksPicture(const Diagnosis& d) {
@@ -45,9 +56,9 @@ report::Section RanksPicture(const Diagnosis& d) {
                                   {"host", report::TimeClass::kHost, WorkClass::kHost},
                                   {"runtime", report::TimeClass::kHost, WorkClass::kRuntime},
                                   {"idle", report::TimeClass::kIdle, WorkClass::kIdle}};
-  for (const Spec& spec : kOwn) bars.series.push_back({spec.name, spec.time_class, true, {}, spec.name});
-  bars.series.push_back({"transfer", report::TimeClass::kTransfer, false, {}, "transfer"});
-  bars.series.push_back({"waiting", report::TimeClass::kWait, false, {}, "wait"});
+  for (const Spec& spec : kOwn) bars.series.push_back({spec.name, spec.time_class, true, {}, TermOf(spec.work_class)});
+  bars.series.push_back({"transfer", report::TimeClass::kTransfer, false, {}, "transfer-time"});
+  bars.series.push_back({"waiting", report::TimeClass::kWait, false, {}, "wait-time"});
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const RankId rank = job.ranks[r].meta.rank;
     bars.bars.push_back({rank, "", MarkOf(d, rank)});
@@ -93,9 +104,9 @@ report::Section RanksByStepsPicture(const Diagnosis& d) {
   };
   HeatStrip::Metric own = metric("own time", "own-time", true);
   HeatStrip::Metric over = metric("excess over peers", "excess", true);
-  HeatStrip::Metric wait = metric("waiting", "wait", true);
+  HeatStrip::Metric wait = metric("waiting", "wait-time", true);
   HeatStrip::Metric late = metric("lateness", "lateness", true);
-  HeatStrip::Metric length = metric("step time", "step", true);
+  HeatStrip::Metric length = metric("step time", "step-time", true);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     for (size_t s = 0; s < job.num_steps(); ++s) {
       const size_t cell = r * job.num_steps() + s;
@@ -142,8 +153,8 @@ report::Section GroupsTable(const Diagnosis& d) {
   report::Table table;
   table.columns = {{"group", Unit::kText, ""},           {"ranks", Unit::kText, ""},
                    {"operation", Unit::kText, ""},       {"count", Unit::kCount, ""},
-                   {"mean size", Unit::kBytes, ""},      {"median transfer", Unit::kDuration, "transfer"},
-                   {"waiting, sum", Unit::kDuration, "wait"}, {"most often last", Unit::kRank, "lateness"},
+                   {"mean size", Unit::kBytes, ""},      {"median transfer", Unit::kDuration, "transfer-time"},
+                   {"waiting, sum", Unit::kDuration, "wait-time"}, {"most often last", Unit::kRank, "lateness"},
                    {"times last", Unit::kCount, ""}};
   table.sort_column = 6;
   for (auto& [key, sum] : sums) {

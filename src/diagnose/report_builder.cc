@@ -35,7 +35,7 @@ std::vector<RankId> RanksRead(const Job& job) {
 std::string JobLine(const Job& job) {
   std::string line = Counted(job.world_size, "rank");
   const std::vector<std::string> hosts = HostNames(job);
-  if (!hosts.empty()) line += " on " + Counted(static_cast<int64_t>(hosts.size()), "host");
+  if (!hosts.empty()) line += " on " + Counted(static_cast<int64_t>(hosts.size()), "host-time");
   if (job.steps.empty()) {
     line += ", no steps marked";
   } else {
@@ -88,16 +88,16 @@ report::Waterfall BreakdownPicture(const report::StepBreakdown& b) {
   const auto add = [&picture](const char* name, report::TimeClass c, Role role, Nanos value, const char* term) {
     if (value > 0) picture.items.push_back({name, c, role, value, "", term});
   };
-  add("compute", report::TimeClass::kCompute, Role::kPart, b.compute, "compute");
-  add("memory", report::TimeClass::kMemory, Role::kPart, b.memory, "memory");
+  add("compute", report::TimeClass::kCompute, Role::kPart, b.compute, "compute-time");
+  add("memory", report::TimeClass::kMemory, Role::kPart, b.memory, "memory-time");
   add("exposed communication", report::TimeClass::kTransfer, Role::kPart, b.comm_wait + b.comm_transfer, "exposed-communication");
-  add("waiting", report::TimeClass::kWait, Role::kWithin, b.comm_wait, "wait");
-  add("input", report::TimeClass::kInput, Role::kPart, b.input, "input");
-  add("host", report::TimeClass::kHost, Role::kPart, b.host, "host");
-  add("idle", report::TimeClass::kIdle, Role::kPart, b.idle, "idle");
+  add("waiting", report::TimeClass::kWait, Role::kWithin, b.comm_wait, "wait-time");
+  add("input", report::TimeClass::kInput, Role::kPart, b.input, "input-time");
+  add("host", report::TimeClass::kHost, Role::kPart, b.host, "host-time");
+  add("idle", report::TimeClass::kIdle, Role::kPart, b.idle, "idle-time");
   Nanos total = 0;
   for (const auto& item : picture.items) total += item.role == Role::kPart ? item.value : 0;
-  add("step", report::TimeClass::kOther, Role::kTotal, total, "step");
+  add("step", report::TimeClass::kOther, Role::kTotal, total, "step-time");
   return picture;
 }
 

@@ -62,7 +62,7 @@ TEST(FunctionTree, UtilisationIsWeightedByDuration) {
   RankPattern p;
   tree.Export(10 * kMs, 1000, 0, &p);
   EXPECT_NEAR(p.functions.at(0).mu, 0.5, 1e-12);
-  EXPECT_NEAR(p.functions.at(0).sigma, 0.17320508, 1e-6);
+  EXPECT_NEAR(p.functions.at(0).sigma, 0.17320508, 1e-5);
   EXPECT_EQ((*p.function_table)[0].resource, "occupancy");
 }
 
