@@ -79,16 +79,21 @@ Node Descend(const FunctionView& view, const std::vector<Row>& rows, Nanos total
 }
 
 void CompareProportions(const FunctionView& view, const std::vector<Row>& rows, Explanation* out) {
+  // The functions the peers spend most in: those above 2 % of their own time, at least the largest 32.
+  constexpr size_t kLeast = 32;
   Nanos peers_total = 0;
-  for (size_t n = 0; n < rows.size(); ++n) {
-    if (view.work_class(static_cast<Node>(n)) != WorkClass::kCommunication) peers_total += rows[n].peers;
-  }
-  Nanos mine = 0, peers = 0;
   std::vector<size_t> compared;
   for (size_t n = 0; n < rows.size(); ++n) {
-    if (view.work_class(static_cast<Node>(n)) == WorkClass::kCommunication) continue;
-    if (rows[n].peers * 50 < peers_total || rows[n].peers <= 0) continue;
+    if (view.work_class(static_cast<Node>(n)) == WorkClass::kCommunication || rows[n].peers <= 0) continue;
+    peers_total += rows[n].peers;
     compared.push_back(n);
+  }
+  std::stable_sort(compared.begin(), compared.end(), [&rows](size_t a, size_t b) { return rows[a].peers > rows[b].peers; });
+  size_t large = 0;
+  while (large < compared.size() && rows[compared[large]].peers * 50 >= peers_total) ++large;
+  compared.resize(large >= 4 ? large : std::min(compared.size(), kLeast));
+  Nanos mine = 0, peers = 0;
+  for (const size_t n : compared) {
     mine += rows[n].mine;
     peers += rows[n].peers;
   }

@@ -24,7 +24,7 @@ struct Explanation {
   int64_t node_calls = 0, node_peer_calls = 0;
   pattern::WorkClass node_class = pattern::WorkClass::kIdle;
   bool only_here = false;       // the peers do not run it (under a tenth of the time)
-  // Functions that matter on the peers (>= 2 % of their own time): in how many of them is this rank longer by at least
+  // Functions that matter on the peers (>= 2 % of their own time; if under four do, the largest 32): in how many of them is this rank longer by at least
   // half of its overall ratio? 1 = all in proportion: a slow host or clock.
   double proportional_share = 0;
   double proportional_functions = 0;  // the same as a share of their number
