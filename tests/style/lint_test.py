@@ -8,6 +8,7 @@ import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tools", "lint"))
+import check_headers  # noqa: E402
 import check_layers  # noqa: E402
 import check_sizes  # noqa: E402
 import check_source  # noqa: E402
@@ -89,6 +90,19 @@ class Layers(Tree):
         self.expect("src/trace/b.cc: fast is used in src/base/reader.cc only")
         self.write("src/base/reader.h", "#include <fast.h>\n")
         self.expect("src/base/reader.h: fast may be included by .cc files only")
+
+
+class Headers(Tree):
+    def test_a_header_is_proven_only_by_a_source_that_includes_it_first(self):
+        self.write("src/base/a.h", "")
+        self.write("src/base/a.cc", '// text\n#include "base/a.h"\n#include <vector>\n')
+        self.assertTrue(check_headers.proven_by_the_build(self.root, "src/base/a.h"))
+        self.write("src/base/a.cc", '#include <vector>\n#include "base/a.h"\n')
+        self.assertFalse(check_headers.proven_by_the_build(self.root, "src/base/a.h"))
+        self.write("src/base/a.cc", '#include "base/b.h"\n#include "base/a.h"\n')
+        self.assertFalse(check_headers.proven_by_the_build(self.root, "src/base/a.h"))
+        os.remove(os.path.join(self.root, "src/base/a.cc"))
+        self.assertFalse(check_headers.proven_by_the_build(self.root, "src/base/a.h"))
 
 
 class Sizes(Tree):
