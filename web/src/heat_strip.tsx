@@ -242,14 +242,17 @@ export function HeatStripView({ data }: { data: HeatStrip }) {
     return `${nameOf(row)}, ${data.column_name} #${data.columns[s.bins.column[i]]}: ${metric.name} ${format(s.bins.value[i], metric.unit)}`
       + (covered > 1 ? ` · the worst of ${covered} ${data.row_name}s in this bin` : '');
   };
-  const groupings: [string, string][] = [['', data.row_name], ...(doc.places.rank.length ? [['host', 'host'] as [string, string]] : []),
-    ...doc.coordinate_names.map((name) => [name, name] as [string, string])];
+  // Only those that tell rows apart.
+  const groupings = useMemo(() => {
+    const names = ['host', ...doc.coordinate_names].filter((name) => new Set(labelsFor(name, data, doc, places)).size > 1);
+    return [['', data.row_name], ...names.map((name) => [name, name])] as [string, string][];
+  }, [data, doc, places]);
   const ramp = Array.from({ length: 9 }, (_, i) => i / 8);
   return (
     <>
       <div class="controls">
         <Choice label="Show" value={metric.name} onChange={setMetric} options={data.metrics.map((m) => [m.name, m.name] as const)} />
-        <Choice label="Group by" value={grouping} onChange={(g) => { setGrouping(g); setCell(null); }} options={groupings} />
+        {groupings.length > 1 ? <Choice label="Group by" value={grouping} onChange={(g) => { setGrouping(g); setCell(null); }} options={groupings} /> : null}
         <span class="scale" aria-label={`Colours from ${scaled(domain.low, metric.unit, scale)} to ${scaled(domain.high, metric.unit, scale)} ${scale.suffix}`}>
           <span class="num">{scaled(domain.low, metric.unit, scale)}</span>
           <span class="ramp light-only" aria-hidden="true">{ramp.map((t) => <i key={t} style={{ background: cssOf(heatColour('light', t)) }} />)}</span>
