@@ -125,7 +125,7 @@ report::Section RanksByStepsPicture(const Diagnosis& d) {
   report::Section section;
   section.name = report::section::kRanksBySteps;
   section.title = "Ranks by steps";
-  section.intro = "One row a rank, one column a step: a stripe along a row is a slow rank, along a column a slow step.";
+  section.intro = "A stripe along a rank is a slow rank, a stripe across the ranks a slow step.";
   section.body = std::move(strip);
   return section;
 }
