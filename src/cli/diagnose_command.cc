@@ -156,6 +156,12 @@ int RunDiagnose(std::span<const std::string> args) {
     diagnosis.findings.insert(diagnosis.findings.begin(), uniform.begin(), uniform.end());
   }
   if (Result<void> done = Publish(diagnosis, std::move(extra), flags); !done) return Fail("diagnose", done.error());
+  if (diagnose::LacksCommunication(diagnosis.job)) {
+    return Fail("diagnose", {ErrorCode::kCorrupt,
+                             "no communication was found although several ranks were read, so the answer rests on too "
+                             "little (see --section not-checked; --name-rules teaches names)",
+                             flags.paths.front()});
+  }
   return Fails(diagnosis.findings, flags.fail_on) ? kCheckFailed : kOk;
 }
 

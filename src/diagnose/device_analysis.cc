@@ -144,12 +144,32 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
 
 }  // namespace
 
+namespace {
+
+// A step without device rows in a job that has them was not seen, whatever its length says.
+void SayUnseenSteps(const Job& job, AnalysisOutput* out) {
+  std::vector<RankId> unseen;  // step numbers; the type of FormatRanks
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    for (size_t r = 0; r < job.num_ranks(); ++r) {
+      const pattern::Step* step = job.StepOf(r, s);
+      if (step == nullptr || !job.ranks[r].has_device || step->device_rows > 0) continue;
+      unseen.push_back(static_cast<RankId>(job.steps[s]));
+      break;
+    }
+  }
+  if (unseen.empty()) return;
+  out->not_checked.push_back({"steps " + FormatRanks(unseen, 8), "some rank has no device events in them"});
+}
+
+}  // namespace
+
 void RunDeviceAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const bool any = std::any_of(in.job.ranks.begin(), in.job.ranks.end(), [](const RankPattern& r) { return r.has_device; });
   if (!any || in.job.num_steps() == 0) {
     out->not_checked.push_back({"device copies and launches", "no device events in these traces"});
     return;
   }
+  SayUnseenSteps(in.job, out);
   CheckCopies(in, out);
   CheckLaunches(in, out);
 }

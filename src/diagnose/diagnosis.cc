@@ -9,6 +9,12 @@
 
 namespace headway::diagnose {
 
+bool LacksCommunication(const Job& job) {
+  if (job.num_ranks() < 2) return false;
+  return std::all_of(job.ranks.begin(), job.ranks.end(),
+                     [](const pattern::RankPattern& rank) { return rank.comms.instances.empty(); });
+}
+
 Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options) {
   Diagnosis out;
   out.job = JoinJob(std::move(ranks));
@@ -28,6 +34,10 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   out.findings = std::move(priced.findings);
   out.all_removed_per_step = priced.all_removed_per_step;
   out.not_checked = std::move(found.not_checked);
+  if (LacksCommunication(out.job)) {
+    out.not_checked.push_back({"waiting, links and what fixing a cause brings",
+                               "no communication was found in any of the traces; name your kernels with --name-rules"});
+  }
   Nanos noise = 0;
   for (const Nanos n : excess.step_noise) noise = std::max(noise, n);
   out.detection_floor = std::max(out.job.median_step / 100, 3 * noise);

@@ -26,6 +26,10 @@ struct Diagnosis {
   int32_t analyses_run = 0;
 };
 
+// Several ranks were read and none of them communicates: names that no rule knows, or traces of something else. What
+// peers show still counts; who waits for whom cannot be said.
+[[nodiscard]] bool LacksCommunication(const Job& job);
+
 [[nodiscard]] Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options = {});
 
 }  // namespace headway::diagnose

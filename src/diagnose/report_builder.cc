@@ -35,7 +35,7 @@ std::vector<RankId> RanksRead(const Job& job) {
 std::string JobLine(const Job& job) {
   std::string line = Counted(job.world_size, "rank");
   const std::vector<std::string> hosts = HostNames(job);
-  if (!hosts.empty()) line += " on " + Counted(static_cast<int64_t>(hosts.size()), "host-time");
+  if (!hosts.empty()) line += " on " + Counted(static_cast<int64_t>(hosts.size()), "host");
   if (job.steps.empty()) {
     line += ", no steps marked";
   } else {
