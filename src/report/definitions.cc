@@ -5,8 +5,12 @@
 #include <array>
 #include <set>
 
+#include "report/text_layout.h"
+
 namespace headway::report {
 namespace {
+
+constexpr int kMarkdownWidth = 120;
 
 constexpr auto kDefinitions = std::to_array<Definition>({
 #include "report/data/definitions.inc"
@@ -72,7 +76,9 @@ std::vector<Definition> DefinitionsFor(const ReportDoc& doc) {
 std::string DefinitionsMarkdown() {
   std::string text;
   for (const Definition& definition : kDefinitions) {
-    text.append("**").append(definition.title).append("**: ").append(definition.text).append("\n\n");
+    const std::string entry = "**" + std::string(definition.title) + "**: " + std::string(definition.text);
+    for (const std::string& line : WrapWords(entry, kMarkdownWidth)) text.append(line).append("\n");
+    text.append("\n");
   }
   return text;
 }
