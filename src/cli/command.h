@@ -23,8 +23,8 @@ struct Option {
   std::string* text = nullptr;
   int* number = nullptr;
   std::vector<std::string>* list = nullptr;
-  std::string value_name;             // "FILE", in the help
-  std::vector<std::string> choices;   // allowed values of `text`; empty = any
+  std::string value_name;            // "FILE", in the help
+  std::vector<std::string> choices;  // allowed values of `text`; empty = any
   bool positional = false;
   bool required = false;
 };

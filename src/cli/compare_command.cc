@@ -25,11 +25,15 @@ struct CompareFlags {
 CommandLine Describe(CompareFlags* f) {
   CommandLine line;
   line.command = "compare";
-  line.description = "Two runs of a job: what got slower and why. Exit code 1 when the step grew by more than the threshold.";
+  line.description =
+      "Two runs of a job: what got slower and why. Exit code 1 when the step grew by more than the threshold.";
   line.example = "headway compare last-week/ today/ --threshold 3%";
   line.options = {
       {.names = "PATH", .help = "the earlier run, then the later one", .list = &f->paths, .positional = true},
-      {.names = "--threshold", .help = "how much slower is a regression (5%)", .text = &f->threshold, .value_name = "PERCENT"},
+      {.names = "--threshold",
+       .help = "how much slower is a regression (5%)",
+       .text = &f->threshold,
+       .value_name = "PERCENT"},
       {.names = "--json", .help = "as JSON", .flag = &f->json},
       {.names = "--section", .help = "print one section only", .text = &f->section, .value_name = "NAME"},
       {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
@@ -59,14 +63,19 @@ std::string Json(const diagnose::Comparison& c, bool regression) {
   for (size_t i = 0; i < c.functions.size() && i < 100; ++i) {
     const diagnose::FunctionDelta& f = c.functions[i];
     json.BeginObject(JsonWriter::Layout::kInline);
-    json.Field("path", f.path).Field("class", pattern::ToString(f.work_class)).Field("before_ns", f.before).Field("after_ns", f.after);
+    json.Field("path", f.path)
+        .Field("class", pattern::ToString(f.work_class))
+        .Field("before_ns", f.before)
+        .Field("after_ns", f.after);
     json.EndObject();
   }
   json.EndArray();
   json.Key("collectives").BeginArray();
   for (const diagnose::CollectiveDelta& d : c.collectives) {
     json.BeginObject(JsonWriter::Layout::kInline);
-    json.Field("name", d.name).Field("transfer_before_ns", d.transfer_before).Field("transfer_after_ns", d.transfer_after);
+    json.Field("name", d.name)
+        .Field("transfer_before_ns", d.transfer_before)
+        .Field("transfer_after_ns", d.transfer_after);
     json.EndObject();
   }
   json.EndArray();
@@ -76,7 +85,8 @@ std::string Json(const diagnose::Comparison& c, bool regression) {
 
 std::string Verdict(const diagnose::Comparison& c, bool regression) {
   const double ratio = static_cast<double>(c.step_after) / static_cast<double>(std::max<Nanos>(1, c.step_before));
-  std::string line = FormatDuration(c.step_before) + " -> " + FormatDuration(c.step_after) + " (" + FormatRatio(ratio) + ")";
+  std::string line =
+      FormatDuration(c.step_before) + " -> " + FormatDuration(c.step_after) + " (" + FormatRatio(ratio) + ")";
   line += regression ? "; a regression" : "; no regression";
   return line + " (noise " + FormatDuration(c.noise) + ")";
 }
@@ -90,7 +100,8 @@ int RunCompare(std::span<const std::string> args) {
   if (flags.paths.size() != 2 || threshold < 0) {
     return Fail("compare", {ErrorCode::kInvalidArgument,
                             flags.paths.size() != 2 ? "give two runs: the earlier and the later one (see --help)"
-                                                    : "--threshold takes a percentage such as 5%", ""});
+                                                    : "--threshold takes a percentage such as 5%",
+                            ""});
   }
   std::vector<diagnose::Diagnosis> runs;
   for (const std::string& path : flags.paths) {
@@ -112,8 +123,8 @@ int RunCompare(std::span<const std::string> args) {
     doc.header = {{"step", Verdict(comparison, regression)}};
     doc.sections = diagnose::ComparisonSections(comparison);
     const Terminal terminal = ReadTerminal();
-    Result<std::string> rendered =
-        report::RenderText(doc, {.width = terminal.width, .colour = terminal.colour, .ascii = terminal.ascii, .section = flags.section});
+    Result<std::string> rendered = report::RenderText(
+        doc, {.width = terminal.width, .colour = terminal.colour, .ascii = terminal.ascii, .section = flags.section});
     if (!rendered) return Fail("compare", rendered.error());
     text = std::move(*rendered);
   }

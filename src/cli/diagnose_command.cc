@@ -34,17 +34,28 @@ struct DiagnoseFlags {
 CommandLine Describe(DiagnoseFlags* f) {
   CommandLine line;
   line.command = "diagnose";
-  line.description = "Why is this job slow? Reads the traces or patterns of its ranks and names causes, largest gain first.";
+  line.description =
+      "Why is this job slow? Reads the traces or patterns of its ranks and names causes, largest gain first.";
   line.example = "headway diagnose traces/ --html report.html";
   line.options = {
-      {.names = "PATH", .help = "traces, .hwp patterns, folders, archives, or -", .list = &f->paths, .positional = true},
+      {.names = "PATH",
+       .help = "traces, .hwp patterns, folders, archives, or -",
+       .list = &f->paths,
+       .positional = true},
       {.names = "--json", .help = "the findings as JSON (docs/findings.schema.json)", .flag = &f->json},
       {.names = "--html", .help = "write the page to FILE", .text = &f->html, .value_name = "FILE"},
-      {.names = "--timeline", .help = "write what every rank did to FILE, for ui.perfetto.dev", .text = &f->timeline,
+      {.names = "--timeline",
+       .help = "write what every rank did to FILE, for ui.perfetto.dev",
+       .text = &f->timeline,
        .value_name = "FILE"},
-      {.names = "--baseline", .help = "an earlier run to compare with: what changed, and slowdowns all ranks share",
-       .text = &f->baseline, .value_name = "PATH"},
-      {.names = "--section", .help = "print one section of the report, or all", .text = &f->section, .value_name = "NAME"},
+      {.names = "--baseline",
+       .help = "an earlier run to compare with: what changed, and slowdowns all ranks share",
+       .text = &f->baseline,
+       .value_name = "PATH"},
+      {.names = "--section",
+       .help = "print one section of the report, or all",
+       .text = &f->section,
+       .value_name = "NAME"},
       {.names = "--top", .help = "findings shown in full (5)", .number = &f->top, .value_name = "N"},
       {.names = "--fail-on",
        .help = "exit 1 when there is a finding of this severity or above",
@@ -62,7 +73,10 @@ CommandLine Describe(DiagnoseFlags* f) {
        .value_name = "keep|drop",
        .choices = {"keep", "drop"}},
       {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
-      {.names = "--name-rules", .help = "own rules for kernel and call names", .text = &f->ingest.name_rules, .value_name = "FILE"},
+      {.names = "--name-rules",
+       .help = "own rules for kernel and call names",
+       .text = &f->ingest.name_rules,
+       .value_name = "FILE"},
       {.names = "--skip", .help = "do not run this analysis (repeatable)", .list = &f->skip, .value_name = "NAME"},
       {.names = "--list", .help = "list the analyses and exit", .flag = &f->list},
       {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
@@ -112,7 +126,8 @@ Result<std::string> RenderTerminal(const report::ReportDoc& doc, const DiagnoseF
 }
 
 // The page for people and the machine-readable form do not exclude each other.
-Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::Section> extra, const DiagnoseFlags& flags) {
+Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::Section> extra,
+                     const DiagnoseFlags& flags) {
   const diagnose::ReportOptions options = OptionsOf(flags);
   report::ReportDoc doc = diagnose::BuildReport(diagnosis, options);
   for (report::Section& section : extra) doc.sections.push_back(std::move(section));
@@ -120,7 +135,8 @@ Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::S
     if (Result<void> written = WritePage(doc, flags.html); !written) return written;
   }
   if (!flags.timeline.empty()) {
-    if (Result<void> written = WriteFileAtomically(flags.timeline, diagnose::PerfettoJson(diagnosis)); !written) return written;
+    if (Result<void> written = WriteFileAtomically(flags.timeline, diagnose::PerfettoJson(diagnosis)); !written)
+      return written;
   }
   if (flags.json) return WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
   const Result<std::string> text = RenderTerminal(doc, flags);
@@ -135,7 +151,8 @@ int RunDiagnose(std::span<const std::string> args) {
   if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
   if (flags.list) return ListAnalyses();
   if (flags.paths.empty()) {
-    return Fail("diagnose", {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
+    return Fail("diagnose",
+                {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
   }
   flags.ingest.quiet = flags.quiet;
   flags.ingest.fold.linked_only = flags.gpu_events == "linked";

@@ -129,12 +129,13 @@ Result<std::shared_ptr<const trace::NameRules>> LoadRules(const std::string& pat
 // One error for a call that read nothing: the first problem, and how many more there are.
 Error NothingRead(const Ingested& in) {
   if (in.problems.empty()) {
-    return {ErrorCode::kNotFound, "nothing to read there: give trace files, pattern files (.hwp), or a folder of them", ""};
+    return {ErrorCode::kNotFound, "nothing to read there: give trace files, pattern files (.hwp), or a folder of them",
+            ""};
   }
   Error error = in.problems.front();
   if (in.problems.size() > 1) {
-    error.message += "; the other " + Counted(static_cast<int64_t>(in.problems.size()) - 1, "input") +
-                     " could not be used either";
+    error.message +=
+        "; the other " + Counted(static_cast<int64_t>(in.problems.size()) - 1, "input") + " could not be used either";
   }
   return error;
 }
@@ -157,9 +158,8 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   pattern::FoldOptions fold = options.fold;
   fold.sort_buffer_bytes = std::max(size_t{6} << 20, (size_t{32} << 20) / static_cast<size_t>(threads));
   pattern::FunctionTableCache tables;
-  std::vector<ItemResult> results = ParallelMap(set.items.size(), threads, [&](size_t i) {
-    return ReadItem(set.items[i], *rules, fold, &tables);
-  });
+  std::vector<ItemResult> results =
+      ParallelMap(set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, &tables); });
 
   Ingested out;
   out.files = static_cast<int64_t>(set.items.size());
@@ -212,7 +212,8 @@ void RemarkProblems(std::string_view command, const std::vector<Error>& problems
       ++more;
     }
   }
-  if (more > 0) Remark(command, "not used: " + Counted(static_cast<int64_t>(more), "more file") + " with problems", quiet);
+  if (more > 0)
+    Remark(command, "not used: " + Counted(static_cast<int64_t>(more), "more file") + " with problems", quiet);
   if (other > 0) Remark(command, Counted(static_cast<int64_t>(other), "file") + " passed over: no traces", quiet);
 }
 

@@ -28,16 +28,26 @@ struct InspectFlags {
 CommandLine Describe(InspectFlags* f) {
   CommandLine line;
   line.command = "inspect";
-  line.description = "What is in these traces: ranks, steps, process groups, coverage, and the problems found on import.";
+  line.description =
+      "What is in these traces: ranks, steps, process groups, coverage, and the problems found on import.";
   line.example = "headway inspect traces/rank0.json.gz";
   line.options = {
-      {.names = "PATH", .help = "traces, .hwp patterns, folders, archives, or -", .list = &f->paths, .positional = true},
+      {.names = "PATH",
+       .help = "traces, .hwp patterns, folders, archives, or -",
+       .list = &f->paths,
+       .positional = true},
       {.names = "--json", .help = "as JSON", .flag = &f->json},
       {.names = "--section", .help = "print one section only (all)", .text = &f->section, .value_name = "NAME"},
-      {.names = "--gpu-events", .help = "all or linked device events (all)", .text = &f->gpu_events,
-       .value_name = "all|linked", .choices = {"all", "linked"}},
+      {.names = "--gpu-events",
+       .help = "all or linked device events (all)",
+       .text = &f->gpu_events,
+       .value_name = "all|linked",
+       .choices = {"all", "linked"}},
       {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
-      {.names = "--name-rules", .help = "own rules for kernel and call names", .text = &f->ingest.name_rules, .value_name = "FILE"},
+      {.names = "--name-rules",
+       .help = "own rules for kernel and call names",
+       .text = &f->ingest.name_rules,
+       .value_name = "FILE"},
       {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
       {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
   };
@@ -46,17 +56,24 @@ CommandLine Describe(InspectFlags* f) {
 
 report::Section RanksTable(const Ingested& in) {
   report::Table table;
-  table.columns = {{"rank", Unit::kRank, ""},     {"rank from", Unit::kText, ""}, {"host", Unit::kText, ""},
-                   {"events", Unit::kCount, ""},  {"steps", Unit::kCount, ""},    {"window", Unit::kDuration, ""},
-                   {"device rows", Unit::kCount, ""}, {"collectives", Unit::kCount, ""}, {"file", Unit::kText, ""}};
+  table.columns = {
+      {"rank", Unit::kRank, ""},         {"rank from", Unit::kText, ""},    {"host", Unit::kText, ""},
+      {"events", Unit::kCount, ""},      {"steps", Unit::kCount, ""},       {"window", Unit::kDuration, ""},
+      {"device rows", Unit::kCount, ""}, {"collectives", Unit::kCount, ""}, {"file", Unit::kText, ""}};
   table.top = 16;
   for (size_t r = 0; r < in.ranks.size(); ++r) {
     const RankPattern& rank = in.ranks[r];
     report::Table::Row row;
     row.rank = rank.meta.rank;
-    row.cells = {int64_t{rank.meta.rank}, rank.meta.rank_source, rank.meta.host.empty() ? report::Value{} : report::Value{rank.meta.host},
-                 rank.events, static_cast<int64_t>(rank.steps.size()), int64_t{rank.window_end - rank.window_start},
-                 rank.device_all.rows, static_cast<int64_t>(rank.comms.instances.size()), in.sources[r].name};
+    row.cells = {int64_t{rank.meta.rank},
+                 rank.meta.rank_source,
+                 rank.meta.host.empty() ? report::Value{} : report::Value{rank.meta.host},
+                 rank.events,
+                 static_cast<int64_t>(rank.steps.size()),
+                 int64_t{rank.window_end - rank.window_start},
+                 rank.device_all.rows,
+                 static_cast<int64_t>(rank.comms.instances.size()),
+                 in.sources[r].name};
     table.rows.push_back(std::move(row));
   }
   report::Section section;
@@ -71,9 +88,15 @@ report::Section RanksTable(const Ingested& in) {
 report::Section DeviceTable(const Ingested& in, bool linked) {
   using Sums = RankPattern::DeviceSums;
   report::Table table;
-  table.columns = {{"rank", Unit::kRank, ""},           {"span", Unit::kDuration, ""},   {"busy", Unit::kDuration, ""},
-                   {"idle", Unit::kDuration, ""},       {"compute", Unit::kDuration, ""}, {"communication", Unit::kDuration, ""},
-                   {"exposed comm", Unit::kDuration, ""}, {"copies", Unit::kDuration, ""}, {"sets", Unit::kDuration, ""}};
+  table.columns = {{"rank", Unit::kRank, ""},
+                   {"span", Unit::kDuration, ""},
+                   {"busy", Unit::kDuration, ""},
+                   {"idle", Unit::kDuration, ""},
+                   {"compute", Unit::kDuration, ""},
+                   {"communication", Unit::kDuration, ""},
+                   {"exposed comm", Unit::kDuration, ""},
+                   {"copies", Unit::kDuration, ""},
+                   {"sets", Unit::kDuration, ""}};
   table.top = 16;
   for (const RankPattern& rank : in.ranks) {
     if (rank.device_all.rows == 0) continue;
@@ -81,9 +104,15 @@ report::Section DeviceTable(const Ingested& in, bool linked) {
     const Nanos busy = s.Union(15);
     report::Table::Row row;
     row.rank = rank.meta.rank;
-    row.cells = {int64_t{rank.meta.rank}, s.last - s.first, busy, s.by_kinds[0], s.Union(Sums::kCompute),
-                 s.Union(Sums::kCommunication), s.Union(Sums::kCommunication, Sums::kCompute | Sums::kCopy | Sums::kSet),
-                 s.Union(Sums::kCopy), s.Union(Sums::kSet)};
+    row.cells = {int64_t{rank.meta.rank},
+                 s.last - s.first,
+                 busy,
+                 s.by_kinds[0],
+                 s.Union(Sums::kCompute),
+                 s.Union(Sums::kCommunication),
+                 s.Union(Sums::kCommunication, Sums::kCompute | Sums::kCopy | Sums::kSet),
+                 s.Union(Sums::kCopy),
+                 s.Union(Sums::kSet)};
     table.rows.push_back(std::move(row));
   }
   report::Section section;
@@ -97,7 +126,8 @@ report::Section DeviceTable(const Ingested& in, bool linked) {
 report::Section GroupsTable(const Ingested& in) {
   std::set<std::tuple<std::string, std::string, std::vector<RankId>>> groups;
   for (const RankPattern& rank : in.ranks) {
-    for (const trace::ProcessGroup& group : rank.comms.declared) groups.insert({group.desc, group.backend, group.ranks});
+    for (const trace::ProcessGroup& group : rank.comms.declared)
+      groups.insert({group.desc, group.backend, group.ranks});
   }
   report::Table table;
   table.columns = {{"group", Unit::kText, ""}, {"backend", Unit::kText, ""}, {"ranks", Unit::kText, ""}};
@@ -132,13 +162,15 @@ const char* KindName(trace::ProblemKind kind) {
 
 report::Section ProblemsTable(const Ingested& in) {
   report::Table table;
-  table.columns = {{"what", Unit::kText, ""}, {"kind", Unit::kText, ""}, {"count", Unit::kCount, ""}, {"first", Unit::kText, ""}};
+  table.columns = {
+      {"what", Unit::kText, ""}, {"kind", Unit::kText, ""}, {"count", Unit::kCount, ""}, {"first", Unit::kText, ""}};
   table.top = 0;
   const trace::ImportLog log = AllProblems(in);
   for (const auto& [name, problem] : log.problems()) {
     table.rows.push_back({{name, std::string(KindName(problem.kind)), problem.count,
-                           problem.first_offset >= 0 ? report::Value{"byte " + std::to_string(problem.first_offset) + ": " + problem.example}
-                                                     : report::Value{problem.example}}});
+                           problem.first_offset >= 0
+                               ? report::Value{"byte " + std::to_string(problem.first_offset) + ": " + problem.example}
+                               : report::Value{problem.example}}});
   }
   for (const Error& problem : in.problems) {
     table.rows.push_back({{problem.message, std::string("not read"), int64_t{1}, problem.where}});
@@ -193,7 +225,8 @@ int RunInspect(std::span<const std::string> args) {
   InspectFlags flags;
   if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
   if (flags.paths.empty()) {
-    return Fail("inspect", {ErrorCode::kInvalidArgument, "give traces: files, a folder, an archive, or - (see --help)", ""});
+    return Fail("inspect",
+                {ErrorCode::kInvalidArgument, "give traces: files, a folder, an archive, or - (see --help)", ""});
   }
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("inspect", in.error());
@@ -206,7 +239,8 @@ int RunInspect(std::span<const std::string> args) {
   doc.command = "inspect";
   doc.title = "headway inspect: " + flags.paths.front();
   doc.version = kVersion;
-  doc.sections = {RanksTable(*in), DeviceTable(*in, flags.gpu_events == "linked"), GroupsTable(*in), ProblemsTable(*in)};
+  doc.sections = {RanksTable(*in), DeviceTable(*in, flags.gpu_events == "linked"), GroupsTable(*in),
+                  ProblemsTable(*in)};
   const Terminal terminal = ReadTerminal();
   report::TextOptions text;
   text.width = terminal.width;

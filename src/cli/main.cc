@@ -22,10 +22,13 @@ std::span<const Command> Commands() {
 namespace {
 
 void PrintHelp(std::FILE* to) {
-  std::fputs("headway finds out why a distributed training job is slow.\n\nUsage: headway COMMAND [OPTIONS] PATH…\n\n", to);
+  std::fputs("headway finds out why a distributed training job is slow.\n\nUsage: headway COMMAND [OPTIONS] PATH…\n\n",
+             to);
   for (const Command& command : Commands()) std::fprintf(to, "  %-11s %s\n", command.name, command.what);
-  std::fputs("\nExample:\n  headway diagnose traces/ --html report.html\n\n"
-             "headway COMMAND --help tells the options; headway --version the version.\n", to);
+  std::fputs(
+      "\nExample:\n  headway diagnose traces/ --html report.html\n\n"
+      "headway COMMAND --help tells the options; headway --version the version.\n",
+      to);
 }
 
 }  // namespace

@@ -27,13 +27,26 @@ CommandLine Describe(SummarizeFlags* f) {
   line.example = "headway summarize traces/ -o patterns/";
   line.options = {
       {.names = "PATH", .help = "traces, folders, archives, or -", .list = &f->paths, .positional = true},
-      {.names = "-o,--output", .help = "folder for the .hwp files", .text = &f->output, .value_name = "DIR", .required = true},
-      {.names = "--gpu-events", .help = "all or linked device events (all)", .text = &f->gpu_events,
-       .value_name = "all|linked", .choices = {"all", "linked"}},
-      {.names = "--last-step", .help = "keep or drop the last profiled step (keep)", .text = &f->last_step,
-       .value_name = "keep|drop", .choices = {"keep", "drop"}},
+      {.names = "-o,--output",
+       .help = "folder for the .hwp files",
+       .text = &f->output,
+       .value_name = "DIR",
+       .required = true},
+      {.names = "--gpu-events",
+       .help = "all or linked device events (all)",
+       .text = &f->gpu_events,
+       .value_name = "all|linked",
+       .choices = {"all", "linked"}},
+      {.names = "--last-step",
+       .help = "keep or drop the last profiled step (keep)",
+       .text = &f->last_step,
+       .value_name = "keep|drop",
+       .choices = {"keep", "drop"}},
       {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
-      {.names = "--name-rules", .help = "own rules for kernel and call names", .text = &f->ingest.name_rules, .value_name = "FILE"},
+      {.names = "--name-rules",
+       .help = "own rules for kernel and call names",
+       .text = &f->ingest.name_rules,
+       .value_name = "FILE"},
       {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
       {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
   };
@@ -46,7 +59,8 @@ int RunSummarize(std::span<const std::string> args) {
   SummarizeFlags flags;
   if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
   if (flags.paths.empty()) {
-    return Fail("summarize", {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
+    return Fail("summarize",
+                {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
   }
   flags.ingest.quiet = flags.quiet;
   flags.ingest.fold.linked_only = flags.gpu_events == "linked";
@@ -59,9 +73,11 @@ int RunSummarize(std::span<const std::string> args) {
   if (error) return Fail("summarize", {ErrorCode::kIo, "the folder cannot be made: " + error.message(), flags.output});
   for (const pattern::RankPattern& rank : in->ranks) {
     const std::string path = flags.output + "/rank" + std::to_string(rank.meta.rank) + ".hwp";
-    if (Result<void> written = pattern::WriteHwpFile(path, {&rank, 1}); !written) return Fail("summarize", written.error());
+    if (Result<void> written = pattern::WriteHwpFile(path, {&rank, 1}); !written)
+      return Fail("summarize", written.error());
   }
-  Remark("summarize", Counted(static_cast<int64_t>(in->ranks.size()), "pattern file") + " in " + flags.output, flags.quiet);
+  Remark("summarize", Counted(static_cast<int64_t>(in->ranks.size()), "pattern file") + " in " + flags.output,
+         flags.quiet);
   return kOk;
 }
 

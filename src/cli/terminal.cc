@@ -45,7 +45,8 @@ Result<void> WriteOut(std::string_view text) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
     if (n < 0) {
       if (errno == EINTR) continue;
-      return MakeError(ErrorCode::kIo, std::string("could not write the result: ") + std::strerror(errno), "standard output");
+      return MakeError(ErrorCode::kIo, std::string("could not write the result: ") + std::strerror(errno),
+                       "standard output");
     }
     text.remove_prefix(static_cast<size_t>(n));
   }

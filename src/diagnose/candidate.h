@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "report/finding.h"
 #include "replay/segment_replay.h"
+#include "report/finding.h"
 
 namespace headway::diagnose {
 

@@ -15,7 +15,8 @@ namespace {
 
 std::string Lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -35,8 +36,8 @@ WorkClass Dominant(const Explanation& why) {
 std::string Times(const Explanation& why) {
   if (why.only_here) return "takes " + FormatDuration(why.node_own) + " here and next to nothing on its peers";
   const double ratio = why.node_peers > 0 ? static_cast<double>(why.node_own) / static_cast<double>(why.node_peers) : 0;
-  return "takes " + FormatRatio(ratio) + " the time it takes on its peers (" + FormatDuration(why.node_own) + " against " +
-         FormatDuration(why.node_peers) + " over these steps)";
+  return "takes " + FormatRatio(ratio) + " the time it takes on its peers (" + FormatDuration(why.node_own) +
+         " against " + FormatDuration(why.node_peers) + " over these steps)";
 }
 
 bool Proportional(const Explanation& why) {
@@ -45,12 +46,13 @@ bool Proportional(const Explanation& why) {
 }
 
 Cause Paused(const CauseContext& context) {
-  return {"paused-process", "",
-          "Nothing of the process ran for " + FormatDuration(context.longest_stretch) +
-              (context.when.kind == report::WhenKind::kOnce ? " in one piece" : " in all, each time in one piece") +
-              (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same"),
-          "look for what stops the process: a debugger or SIGSTOP, swapping, a container's CPU quota, garbage collection "
-          "(record stacks to tell)"};
+  return {
+      "paused-process", "",
+      "Nothing of the process ran for " + FormatDuration(context.longest_stretch) +
+          (context.when.kind == report::WhenKind::kOnce ? " in one piece" : " in all, each time in one piece") +
+          (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same"),
+      "look for what stops the process: a debugger or SIGSTOP, swapping, a container's CPU quota, garbage collection "
+      "(record stacks to tell)"};
 }
 
 // Causes that the function's own name gives away.
@@ -58,7 +60,8 @@ Cause ByName(const Explanation& why) {
   const std::string path = Lower(why.function + " " + why.leaf);
   if (HasAny(path, {"gc.collect", "function collect>", "gc.py"})) {
     return {"gc-pause", why.function, "Python's garbage collector runs (" + why.function + "): it " + Times(why),
-            "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same step"};
+            "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same "
+            "step"};
   }
   if (HasAny(path, {"checkpoint", "serialization.py", "torch.save", "save_state", "_save"})) {
     return {"checkpoint-stall", why.function, why.function + " " + Times(why),
@@ -82,7 +85,8 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,
-              "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.function) + ") " + Times(why),
+              "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.function) + ") " +
+                  Times(why),
               "look at this rank's storage and loader workers; prefetch more batches (num_workers, prefetch_factor)"};
     case WorkClass::kMemory:
       if (HasAny(leaf, {"pageable"})) {
@@ -93,7 +97,8 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
               "check PCIe link width and generation of this device, and NUMA placement of the process"};
     case WorkClass::kRuntime:
       if (HasAny(leaf, {"synchronize", "memcpy"})) {
-        return {"hidden-sync", why.function, "The host waits for the device in " + why.function + ", which " + Times(why),
+        return {"hidden-sync", why.function,
+                "The host waits for the device in " + why.function + ", which " + Times(why),
                 "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
       }
       break;
@@ -102,9 +107,10 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   if (context.has_device && dominant == WorkClass::kCompute) {
     const bool more_calls = why.node_calls * 10 > why.node_peer_calls * 12 && why.node_calls - why.node_peer_calls > 2;
     if (why.only_here || (why.node >= 0 && more_calls)) {
-      return {"data-imbalance", why.function, "It computes more than its peers: " + why.function + " " + Times(why),
-              "balance what each rank gets (tokens, sequence lengths, experts); without token counts in the trace a slower "
-              "device cannot be excluded"};
+      return {
+          "data-imbalance", why.function, "It computes more than its peers: " + why.function + " " + Times(why),
+          "balance what each rank gets (tokens, sequence lengths, experts); without token counts in the trace a slower "
+          "device cannot be excluded"};
     }
     if (Proportional(why) || why.functions_compared < 4) {
       return {"slow-device", why.node >= 0 && !Proportional(why) ? why.function : "",
@@ -115,12 +121,14 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
             "check this device; if the kernel's input is larger here, balance the data"};
   }
   const bool one_function = why.node >= 0 && !why.leaf.empty();
-  const bool steady = context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
+  const bool steady =
+      context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
   if (!context.has_device && !steady && !one_piece && !context.confirmed) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
   }
-  if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle)) return Paused(context);
+  if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle))
+    return Paused(context);
   if (!one_function || (Proportional(why) && why.node_excess * 10 < context.excess * 8)) {
     if (Proportional(why)) {
       return {"slow-host", "",
@@ -138,7 +146,8 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     return {"slow-host", "", "Its own time is longer, spread over many functions, none of which stands out",
             "look for CPU contention on this host; record Python stacks to name the code"};
   }
-  return {"slow-host-code", why.function, why.function + " " + Times(why), "look at what this function does on this rank"};
+  return {"slow-host-code", why.function, why.function + " " + Times(why),
+          "look at what this function does on this rank"};
 }
 
 }  // namespace headway::diagnose

@@ -12,16 +12,16 @@ namespace headway::diagnose {
 struct CauseContext {
   bool has_device = false;
   report::When when;
-  Nanos excess = 0;            // summed over the struck steps
-  Nanos longest_stretch = 0;   // summed over the struck steps: the longest uninterrupted stretch beyond the peers'
+  Nanos excess = 0;           // summed over the struck steps
+  Nanos longest_stretch = 0;  // summed over the struck steps: the longest uninterrupted stretch beyond the peers'
   bool stacks_recorded = false;
-  bool confirmed = false;      // one function holds the excess in each struck step
+  bool confirmed = false;  // one function holds the excess in each struck step
 };
 
 struct Cause {
-  std::string name;        // "slow-input"
-  std::string function;    // for Scope::function; may be empty
-  std::string sentence;    // what was seen, without who
+  std::string name;      // "slow-input"
+  std::string function;  // for Scope::function; may be empty
+  std::string sentence;  // what was seen, without who
   std::string suggestion;
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 using pattern::WorkClass;
 
-// Input that a loader with enough workers would hide: from this share of the step on every rank it is worth a remark ...
+// Input that a loader with enough workers would hide: from this share of the step on every rank it is worth a remark
+// ...
 constexpr int kInputPercent = 5;
 // ... and from this one a warning.
 constexpr int kInputWarningPercent = 15;
@@ -67,8 +68,9 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   finding.suggestion = "more loader workers and prefetching; look at the storage all ranks share";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "all ranks alike: judged by what a step should need, not by peers";
-  finding.evidence.push_back({"input per step", Milliseconds(mean), "under " + Milliseconds(job.median_step * kInputPercent / 100),
-                              "", "least over the ranks, mean over the steps"});
+  finding.evidence.push_back({"input per step", Milliseconds(mean),
+                              "under " + Milliseconds(job.median_step * kInputPercent / 100), "",
+                              "least over the ranks, mean over the steps"});
   candidate.excess = common;
   candidate.at_most_info = mean * 100 < job.median_step * kInputWarningPercent;
   for (const size_t r : AllRanks(job)) RemoveOwnTime(job, r, {}, common, &candidate.edit);
@@ -132,8 +134,8 @@ void CommonSteps(const AnalysisInput& in, AnalysisOutput* out) {
   candidate.excess = cost;
   candidate.noise = noise;
   // Steps may differ by what they are given (lengths, evaluation): only causes that a name gives away are claimed.
-  candidate.at_most_info = cause.name != "checkpoint-stall" && cause.name != "compile-or-load" && cause.name != "gc-pause" &&
-                           cause.name != "slow-input";
+  candidate.at_most_info = cause.name != "checkpoint-stall" && cause.name != "compile-or-load" &&
+                           cause.name != "gc-pause" && cause.name != "slow-input";
   for (const size_t r : AllRanks(job)) RemoveOwnTime(job, r, {}, cost, &candidate.edit);
   out->candidates.push_back(std::move(candidate));
 }

@@ -106,8 +106,10 @@ std::map<std::string, Traffic> ByCollective(const Job& job) {
   for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
     const trace::Collective& collective = job.comms.collectives[c];
     const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(collective.group)];
-    const std::string name = (group.is_p2p ? "p2p" : group.desc.empty() ? "group" : group.desc) + " [" +
-                             std::to_string(group.ranks.size()) + "] " + trace::ToString(collective.op);
+    const std::string name = (group.is_p2p         ? "p2p"
+                              : group.desc.empty() ? "group"
+                                                   : group.desc) +
+                             " [" + std::to_string(group.ranks.size()) + "] " + trace::ToString(collective.op);
     Traffic& traffic = out[name];
     traffic.transfers.push_back(job.graph.collectives[c].transfer);
     if (collective.bytes >= 0) {
@@ -128,7 +130,8 @@ std::vector<CollectiveDelta> CollectiveDeltas(const Job& before, const Job& afte
       (now ? delta.count_after : delta.count_before) = static_cast<double>(traffic.transfers.size()) / steps;
       (now ? delta.transfer_after : delta.transfer_before) = Median(traffic.transfers);
       if (traffic.sized > 0) {
-        (now ? delta.bytes_after : delta.bytes_before) = static_cast<Bytes>(traffic.bytes / static_cast<double>(traffic.sized));
+        (now ? delta.bytes_after : delta.bytes_before) =
+            static_cast<Bytes>(traffic.bytes / static_cast<double>(traffic.sized));
       }
     }
   };
@@ -176,10 +179,12 @@ std::vector<std::string> Changes(const Job& before, const Job& after, const std:
   }
   for (const CollectiveDelta& delta : collectives) {
     if (std::abs(delta.count_after - delta.count_before) >= 0.5) {
-      out.push_back(delta.name + ": " + FormatFixed(delta.count_before, 1) + " -> " + FormatFixed(delta.count_after, 1) + " a step");
+      out.push_back(delta.name + ": " + FormatFixed(delta.count_before, 1) + " -> " +
+                    FormatFixed(delta.count_after, 1) + " a step");
     }
     if (delta.bytes_before > 0 && delta.bytes_after > 0 && delta.bytes_before != delta.bytes_after) {
-      out.push_back(delta.name + ": " + FormatBytes(delta.bytes_before) + " -> " + FormatBytes(delta.bytes_after) + " each");
+      out.push_back(delta.name + ": " + FormatBytes(delta.bytes_before) + " -> " + FormatBytes(delta.bytes_after) +
+                    " each");
     }
   }
   return out;
@@ -249,21 +254,26 @@ std::vector<report::Finding> UniformFindings(const Comparison& c, const Job& job
   finding.headline = Who(job, finding.scope);
   finding.recoverable_per_step = c.step_after - c.step_before;
   finding.worst_step = finding.recoverable_per_step;
-  finding.severity = finding.recoverable_per_step * 5 >= c.step_after ? report::Severity::kCritical : report::Severity::kWarning;
+  finding.severity =
+      finding.recoverable_per_step * 5 >= c.step_after ? report::Severity::kCritical : report::Severity::kWarning;
   finding.confidence = report::Confidence::kLikely;
-  finding.confidence_reason = "against the baseline run, " + FormatFixed(static_cast<double>(finding.recoverable_per_step) /
-                                                                             static_cast<double>(std::max<Nanos>(1, c.noise)), 1) +
-                              "x the noise between steps";
+  finding.confidence_reason =
+      "against the baseline run, " +
+      FormatFixed(static_cast<double>(finding.recoverable_per_step) / static_cast<double>(std::max<Nanos>(1, c.noise)),
+                  1) +
+      "x the noise between steps";
   finding.when.steps = job.steps;
   finding.sentence = "The whole job is slower than the baseline: " + FormatDuration(c.step_before) + " -> " +
-                     FormatDuration(c.step_after) + " a step, on " + FormatPercent(c.share_of_ranks_slower) + " of the ranks alike.";
+                     FormatDuration(c.step_after) + " a step, on " + FormatPercent(c.share_of_ranks_slower) +
+                     " of the ranks alike.";
   finding.suggestion = "see what changed between the runs (section what-changed)";
   if (most != nullptr) {
     finding.scope.function = most->path;
-    finding.evidence.push_back({"own time per step in " + most->path, Milliseconds(most->after), Milliseconds(most->before), "",
-                                "mean over ranks and steps; expected: the baseline"});
+    finding.evidence.push_back({"own time per step in " + most->path, Milliseconds(most->after),
+                                Milliseconds(most->before), "", "mean over ranks and steps; expected: the baseline"});
   }
-  for (const std::string& change : c.changed) finding.evidence.push_back({"changed", change, "", "", "both runs' files"});
+  for (const std::string& change : c.changed)
+    finding.evidence.push_back({"changed", change, "", "", "both runs' files"});
   return {finding};
 }
 
@@ -271,12 +281,19 @@ std::vector<report::Section> ComparisonSections(const Comparison& c) {
   using report::Unit;
   std::vector<report::Section> sections(4);
   report::Text changed;
-  changed.paragraphs = c.changed.empty() ? std::vector<std::string>{"Nothing that the files tell: versions, world size, groups and sizes are the same."}
-                                         : c.changed;
-  sections[0] = {"what-changed", "What changed", "Versions, shapes, world size and groups of the two runs.", changed, true};
+  changed.paragraphs =
+      c.changed.empty()
+          ? std::vector<
+                std::string>{"Nothing that the files tell: versions, world size, groups and sizes are the same."}
+          : c.changed;
+  sections[0] = {"what-changed", "What changed", "Versions, shapes, world size and groups of the two runs.", changed,
+                 true};
 
   report::Table classes;
-  classes.columns = {{"class", Unit::kText, ""}, {"before", Unit::kDuration, ""}, {"after", Unit::kDuration, ""}, {"change", Unit::kDuration, ""}};
+  classes.columns = {{"class", Unit::kText, ""},
+                     {"before", Unit::kDuration, ""},
+                     {"after", Unit::kDuration, ""},
+                     {"change", Unit::kDuration, ""}};
   const auto add = [&classes](const std::string& name, Nanos before, Nanos after) {
     if (before != 0 || after != 0) classes.rows.push_back({{name, before, after, after - before}});
   };
@@ -292,22 +309,30 @@ std::vector<report::Section> ComparisonSections(const Comparison& c) {
   sections[1] = {"by-class", "Step time by class", "Per step, mean over ranks.", classes, true};
 
   report::Table functions;
-  functions.columns = {{"function", Unit::kText, ""}, {"before", Unit::kDuration, ""}, {"after", Unit::kDuration, ""},
-                       {"change", Unit::kDuration, ""}, {"calls before", Unit::kNumber, ""}, {"calls after", Unit::kNumber, ""}};
+  functions.columns = {{"function", Unit::kText, ""},       {"before", Unit::kDuration, ""},
+                       {"after", Unit::kDuration, ""},      {"change", Unit::kDuration, ""},
+                       {"calls before", Unit::kNumber, ""}, {"calls after", Unit::kNumber, ""}};
   functions.sort_column = 3;
   for (const FunctionDelta& delta : c.functions) {
     if (functions.rows.size() >= 100 || std::abs(delta.after - delta.before) * 1000 < c.step_before) break;
-    functions.rows.push_back({{delta.path, delta.before, delta.after, delta.after - delta.before, delta.calls_before, delta.calls_after}});
+    functions.rows.push_back(
+        {{delta.path, delta.before, delta.after, delta.after - delta.before, delta.calls_before, delta.calls_after}});
   }
-  sections[2] = {"by-function", "What takes longer, what less", "Own time per step, mean over ranks; largest change first.", functions, true};
+  sections[2] = {"by-function", "What takes longer, what less",
+                 "Own time per step, mean over ranks; largest change first.", functions, true};
 
   report::Table collectives;
-  collectives.columns = {{"collective", Unit::kText, ""}, {"transfer before", Unit::kDuration, ""}, {"transfer after", Unit::kDuration, ""},
-                         {"per step before", Unit::kNumber, ""}, {"per step after", Unit::kNumber, ""}};
+  collectives.columns = {{"collective", Unit::kText, ""},
+                         {"transfer before", Unit::kDuration, ""},
+                         {"transfer after", Unit::kDuration, ""},
+                         {"per step before", Unit::kNumber, ""},
+                         {"per step after", Unit::kNumber, ""}};
   for (const CollectiveDelta& delta : c.collectives) {
-    collectives.rows.push_back({{delta.name, delta.transfer_before, delta.transfer_after, delta.count_before, delta.count_after}});
+    collectives.rows.push_back(
+        {{delta.name, delta.transfer_before, delta.transfer_after, delta.count_before, delta.count_after}});
   }
-  sections[3] = {"by-collective", "Collectives", "Median transfer of one operation.", collectives, !collectives.rows.empty()};
+  sections[3] = {"by-collective", "Collectives", "Median transfer of one operation.", collectives,
+                 !collectives.rows.empty()};
   return sections;
 }
 

@@ -14,12 +14,12 @@ namespace headway::diagnose {
 struct FunctionDelta {
   std::string path;
   pattern::WorkClass work_class = pattern::WorkClass::kHost;
-  Nanos before = 0, after = 0;  // own time per step, mean over ranks
+  Nanos before = 0, after = 0;               // own time per step, mean over ranks
   double calls_before = 0, calls_after = 0;  // per step
 };
 
 struct CollectiveDelta {
-  std::string name;  // "mesh_dp [4] all-reduce"
+  std::string name;                               // "mesh_dp [4] all-reduce"
   Nanos transfer_before = 0, transfer_after = 0;  // median of one operation
   double count_before = 0, count_after = 0;       // per step
   Bytes bytes_before = -1, bytes_after = -1;      // mean of one operation
@@ -29,11 +29,11 @@ struct Comparison {
   Nanos step_before = 0, step_after = 0;  // medians
   Nanos noise = 0;                        // of the difference: both runs' deviations between steps, combined
   std::array<Nanos, pattern::kWorkClasses> class_before{}, class_after{};  // per step, mean over ranks
-  Nanos wait_before = 0, wait_after = 0;  // part of the communication class
-  std::vector<FunctionDelta> functions;   // largest change first
+  Nanos wait_before = 0, wait_after = 0;                                   // part of the communication class
+  std::vector<FunctionDelta> functions;                                    // largest change first
   std::vector<CollectiveDelta> collectives;
-  std::vector<std::string> changed;       // versions, world size, groups, shapes: one sentence each
-  double share_of_ranks_slower = 0;       // ranks (of those in both) whose own time grew beyond the noise
+  std::vector<std::string> changed;  // versions, world size, groups, shapes: one sentence each
+  double share_of_ranks_slower = 0;  // ranks (of those in both) whose own time grew beyond the noise
 };
 
 [[nodiscard]] Comparison Compare(const Diagnosis& before, const Diagnosis& after);
@@ -41,8 +41,8 @@ struct Comparison {
 // The step grew by more than `threshold` (0.05 = 5 %) and by more than three times the noise.
 [[nodiscard]] bool IsRegression(const Comparison& comparison, double threshold);
 
-// A finding "uniform-slow" when the job slowed down and at least three quarters of the ranks did so in their own time or
-// all transfers grew: what peers cannot show. Nothing otherwise.
+// A finding "uniform-slow" when the job slowed down and at least three quarters of the ranks did so in their own time
+// or all transfers grew: what peers cannot show. Nothing otherwise.
 [[nodiscard]] std::vector<report::Finding> UniformFindings(const Comparison& comparison, const Job& job);
 
 // Sections what-changed, by-class, by-function, by-collective.

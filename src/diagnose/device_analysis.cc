@@ -92,8 +92,8 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     f.scope.function = "Memcpy HtoD (Pageable -> Device)";
     f.sentence = "Batches are copied from pageable memory; the device has nothing else to do meanwhile.";
     f.suggestion = "pin_memory=True in the loader and .to(device, non_blocking=True)";
-    f.evidence.push_back({"pageable copies that could be saved, per step", Milliseconds(unpinned.excess.front()), "0.0 ms", "",
-                          "exposed time of copies whose name says Pageable"});
+    f.evidence.push_back({"pageable copies that could be saved, per step", Milliseconds(unpinned.excess.front()),
+                          "0.0 ms", "", "exposed time of copies whose name says Pageable"});
     out->candidates.push_back(std::move(unpinned));
   }
   Candidate slow_copy;
@@ -103,8 +103,8 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     f.id = "slow-copy-" + std::to_string(f.scope.ranks.front());
     f.sentence = "Large copies between host and device run at " + FormatFixed(rate, 1) + " GB/s.";
     f.suggestion = "check PCIe link width and generation, and on which NUMA node the process runs";
-    f.evidence.push_back({"copy rate", FormatFixed(rate, 1) + " GB/s", FormatFixed(2 * kSlowCopyBytesPerNs, 0) + " GB/s", "",
-                          "pinned copies of 1 MB and more"});
+    f.evidence.push_back({"copy rate", FormatFixed(rate, 1) + " GB/s",
+                          FormatFixed(2 * kSlowCopyBytesPerNs, 0) + " GB/s", "", "pinned copies of 1 MB and more"});
     out->candidates.push_back(std::move(slow_copy));
   }
 }
@@ -118,7 +118,8 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
     for (const pattern::Step& step : rank.steps) {
       const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
       // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's.
-      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows) gap += of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows)
+        gap += of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
       launches += step.launches;
       rows += step.device_rows;
     }
@@ -134,11 +135,14 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   f.cause = "launch-bound";
   f.id = "launch-bound";
   const auto steps = static_cast<int64_t>(std::max<size_t>(1, in.job.num_steps() * in.job.num_ranks()));
-  f.sentence = "The device stands idle for " + FormatPercent(static_cast<double>(mean) / static_cast<double>(in.job.median_step)) +
+  f.sentence = "The device stands idle for " +
+               FormatPercent(static_cast<double>(mean) / static_cast<double>(in.job.median_step)) +
                " of the step while the host prepares the next of " + FormatCount(launches / steps) + " launches.";
-  f.suggestion = "fewer and larger kernels: CUDA graphs, torch.compile, fused optimizers; keep the host free of other work";
-  f.evidence.push_back({"device idle behind the host, per step", Milliseconds(mean), "", "",
-                        FormatCount(launches / steps) + " launches and " + FormatCount(rows / steps) + " device rows a step"});
+  f.suggestion =
+      "fewer and larger kernels: CUDA graphs, torch.compile, fused optimizers; keep the host free of other work";
+  f.evidence.push_back(
+      {"device idle behind the host, per step", Milliseconds(mean), "", "",
+       FormatCount(launches / steps) + " launches and " + FormatCount(rows / steps) + " device rows a step"});
   out->candidates.push_back(std::move(candidate));
 }
 
@@ -164,7 +168,8 @@ void SayUnseenSteps(const Job& job, AnalysisOutput* out) {
 }  // namespace
 
 void RunDeviceAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
-  const bool any = std::any_of(in.job.ranks.begin(), in.job.ranks.end(), [](const RankPattern& r) { return r.has_device; });
+  const bool any =
+      std::any_of(in.job.ranks.begin(), in.job.ranks.end(), [](const RankPattern& r) { return r.has_device; });
   if (!any || in.job.num_steps() == 0) {
     out->not_checked.push_back({"device copies and launches", "no device events in these traces"});
     return;

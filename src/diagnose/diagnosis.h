@@ -22,7 +22,7 @@ struct Diagnosis {
   std::vector<report::Finding> findings;  // by severity (info last), then recoverable time
   std::vector<report::NotChecked> not_checked;
   Nanos all_removed_per_step = 0;  // gain of fixing everything at warning or above together
-  Nanos detection_floor = 0;       // per step: what would have been seen at least (the largest of the analyses' thresholds)
+  Nanos detection_floor = 0;  // per step: what would have been seen at least (the largest of the analyses' thresholds)
   int32_t analyses_run = 0;
 };
 

@@ -80,8 +80,8 @@ TEST(Diagnosis, IntermittentNamesItsSteps) {
 }
 
 TEST(Diagnosis, TwoFaultsThatHideOneAnother) {
-  // Rank 0 is 60 ms longer, rank 3 44 ms: alone, fixing rank 0 brings 16 and fixing rank 3 nothing; together 60. Half of
-  // what each brings first and last: (16 + 60) / 2 = 38 and (0 + 44) / 2 = 22, which add up to the 60.
+  // Rank 0 is 60 ms longer, rank 3 44 ms: alone, fixing rank 0 brings 16 and fixing rank 3 nothing; together 60. Half
+  // of what each brings first and last: (16 + 60) / 2 = 38 and (0 + 44) / 2 = 22, which add up to the 60.
   MadeJob made;
   made.own = [](int rank, int step) { return Own(rank, step) + (rank == 3 ? Ms(44) : 0); };
   made.extra = [](int rank, int) { return rank == 0 ? Ms(60) : 0; };

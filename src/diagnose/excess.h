@@ -14,9 +14,9 @@ inline constexpr Nanos kNoValue = INT64_MIN;
 // Own time minus the median own time of the other ranks of the class in the same step. With two others: their mean.
 struct ExcessTable {
   size_t steps = 0;
-  std::vector<Nanos> own;     // [rank * steps + s]; kNoValue where the rank lacks the step
-  std::vector<Nanos> excess;  // same shape; kNoValue also where the rank has no peers
-  std::vector<Nanos> typical; // by rank: median over steps of its excess
+  std::vector<Nanos> own;      // [rank * steps + s]; kNoValue where the rank lacks the step
+  std::vector<Nanos> excess;   // same shape; kNoValue also where the rank has no peers
+  std::vector<Nanos> typical;  // by rank: median over steps of its excess
   // By class: how much a rank changes between steps (of its excess, or of its own time, whichever varies less), and the
   // ranks' typical excess among each other (which also bounds the former from below where there are under three steps);
   // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step.

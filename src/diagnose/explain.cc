@@ -13,9 +13,9 @@ using Node = FunctionView::Node;
 namespace {
 
 struct Row {
-  Nanos mine = 0, peers = 0;            // own time of the node itself
+  Nanos mine = 0, peers = 0;  // own time of the node itself
   int64_t my_calls = 0, peer_calls = 0;
-  Nanos mine_all = 0, peers_all = 0;    // with everything below it
+  Nanos mine_all = 0, peers_all = 0;  // with everything below it
   [[nodiscard]] Nanos excess() const { return mine_all - peers_all; }
 };
 
@@ -70,7 +70,8 @@ Node Descend(const FunctionView& view, const std::vector<Row>& rows, Nanos total
   while (true) {
     Node best = -1;
     for (const Node child : children[static_cast<size_t>(at + 1)]) {
-      if (best < 0 || rows[static_cast<size_t>(child)].excess() > rows[static_cast<size_t>(best)].excess()) best = child;
+      if (best < 0 || rows[static_cast<size_t>(child)].excess() > rows[static_cast<size_t>(best)].excess())
+        best = child;
     }
     if (best < 0 || rows[static_cast<size_t>(best)].excess() * 10 < here * 6) return at;
     at = best;
@@ -88,7 +89,8 @@ void CompareProportions(const FunctionView& view, const std::vector<Row>& rows, 
     peers_total += rows[n].peers;
     compared.push_back(n);
   }
-  std::stable_sort(compared.begin(), compared.end(), [&rows](size_t a, size_t b) { return rows[a].peers > rows[b].peers; });
+  std::stable_sort(compared.begin(), compared.end(),
+                   [&rows](size_t a, size_t b) { return rows[a].peers > rows[b].peers; });
   size_t large = 0;
   while (large < compared.size() && rows[compared[large]].peers * 50 >= peers_total) ++large;
   compared.resize(large >= 4 ? large : std::min(compared.size(), kLeast));

@@ -14,22 +14,22 @@ namespace headway::diagnose {
 
 struct Explanation {
   std::array<Nanos, pattern::kWorkClasses> by_class{};  // excess by class, summed over the steps; may be negative
-  Nanos total = 0;              // excess in all
-  FunctionView::Node node = -1; // the deepest function that holds at least 60 % of its caller's excess; -1 = none
-  std::string function;         // its path, up to three frames; two functions that share the excess: "A, B"
-  bool pair = false;            // `node` is the larger one of two that share the excess
-  std::string leaf;             // full name of `node`
+  Nanos total = 0;                                      // excess in all
+  FunctionView::Node node = -1;  // the deepest function that holds at least 60 % of its caller's excess; -1 = none
+  std::string function;          // its path, up to three frames; two functions that share the excess: "A, B"
+  bool pair = false;             // `node` is the larger one of two that share the excess
+  std::string leaf;              // full name of `node`
   Nanos node_excess = 0;
-  Nanos node_own = 0, node_peers = 0;    // its time here and on the median peer, inclusive
+  Nanos node_own = 0, node_peers = 0;  // its time here and on the median peer, inclusive
   int64_t node_calls = 0, node_peer_calls = 0;
   pattern::WorkClass node_class = pattern::WorkClass::kIdle;
-  bool only_here = false;       // the peers do not run it (under a tenth of the time)
-  // Functions that matter on the peers (>= 2 % of their own time; if under four do, the largest 32): in how many of them is this rank longer by at least
-  // half of its overall ratio? 1 = all in proportion: a slow host or clock.
+  bool only_here = false;  // the peers do not run it (under a tenth of the time)
+  // Functions that matter on the peers (>= 2 % of their own time; if under four do, the largest 32): in how many of
+  // them is this rank longer by at least half of its overall ratio? 1 = all in proportion: a slow host or clock.
   double proportional_share = 0;
   double proportional_functions = 0;  // the same as a share of their number
   int32_t functions_compared = 0;
-  double ratio = 0;             // own time here / own time of the median peer over the compared functions
+  double ratio = 0;  // own time here / own time of the median peer over the compared functions
 };
 
 // Steps of one rank, summed.
@@ -38,8 +38,8 @@ struct Sample {
   std::vector<size_t> steps;  // axis steps
 };
 
-// `references`: what `mine` is held against: the same steps of peers, or other steps of the same rank. Each is scaled to
-// the number of steps of `mine`; the median over them counts.
+// `references`: what `mine` is held against: the same steps of peers, or other steps of the same rank. Each is scaled
+// to the number of steps of `mine`; the median over them counts.
 [[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, const Sample& mine,
                                   std::span<const Sample> references);
 

@@ -60,7 +60,9 @@ std::vector<Row> Collect(const Job& job, WorkClass a, WorkClass b, bool by_name)
       for (size_t f = 0; f < rank.function_table->size(); ++f) {
         const pattern::FunctionName& name = (*rank.function_table)[f];
         const bool wanted = name.work_class == a || name.work_class == b;
-        it->second.push_back(!wanted ? "" : by_name ? name.name : PathOf(*rank.function_table, static_cast<int32_t>(f), true));
+        it->second.push_back(!wanted   ? ""
+                             : by_name ? name.name
+                                       : PathOf(*rank.function_table, static_cast<int32_t>(f), true));
       }
     }
     for (size_t f = 0; f < rank.functions.size(); ++f) {
@@ -102,11 +104,12 @@ report::Value Utilisation(const Row& row, double value) {
 
 Table::Row MakeRow(const Job& job, const Row& row, const Sample& sample, Table::RowRole role, int32_t pair) {
   const RankId rank = job.ranks[sample.rank].meta.rank;
-  return {{row.path, int64_t{rank}, sample.beta, sample.mean_execution, sample.calls_per_step, Utilisation(row, sample.mu),
-           Utilisation(row, sample.sigma), row.resource.empty() ? report::Value{} : report::Value{row.resource}},
-          role,
-          pair,
-          rank};
+  return {
+      {row.path, int64_t{rank}, sample.beta, sample.mean_execution, sample.calls_per_step, Utilisation(row, sample.mu),
+       Utilisation(row, sample.sigma), row.resource.empty() ? report::Value{} : report::Value{row.resource}},
+      role,
+      pair,
+      rank};
 }
 
 void AddRows(const Job& job, const Row& row, int32_t* pair, Table* table) {
@@ -151,10 +154,10 @@ std::vector<report::Section> FunctionTables(const Job& job, size_t max_functions
     std::vector<Row> rows = Collect(job, spec.a, spec.b, spec.by_name);
     if (rows.empty()) continue;
     Table table;
-    table.columns = {{"function", Unit::kText, ""},        {"rank", Unit::kRank, ""},
-                     {"beta", Unit::kShare, "beta"},       {"mean execution", Unit::kDuration, "mean-execution"},
-                     {"calls/step", Unit::kNumber, ""},    {"mu", Unit::kNumber, "mu"},
-                     {"sigma", Unit::kNumber, "sigma"},    {"resource", Unit::kText, "resource"}};
+    table.columns = {{"function", Unit::kText, ""},     {"rank", Unit::kRank, ""},
+                     {"beta", Unit::kShare, "beta"},    {"mean execution", Unit::kDuration, "mean-execution"},
+                     {"calls/step", Unit::kNumber, ""}, {"mu", Unit::kNumber, "mu"},
+                     {"sigma", Unit::kNumber, "sigma"}, {"resource", Unit::kText, "resource"}};
     table.sort_column = -1;
     int32_t pair = 0;
     for (size_t i = 0; i < rows.size() && i < max_functions; ++i) AddRows(job, rows[i], &pair, &table);
@@ -164,7 +167,8 @@ std::vector<report::Section> FunctionTables(const Job& job, size_t max_functions
     report::Section section;
     section.name = spec.name;
     section.title = spec.title;
-    section.intro = "Functions that hold at least 1 % of the window on some rank; a rank that differs stands beside a normal one.";
+    section.intro =
+        "Functions that hold at least 1 % of the window on some rank; a rank that differs stands beside a normal one.";
     section.body = std::move(table);
     sections.push_back(std::move(section));
   }

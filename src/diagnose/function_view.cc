@@ -5,8 +5,7 @@
 
 namespace headway::diagnose {
 
-const std::vector<FunctionView::Node>& FunctionView::MapOf(
-    const std::shared_ptr<const pattern::FunctionTable>& table) {
+const std::vector<FunctionView::Node>& FunctionView::MapOf(const std::shared_ptr<const pattern::FunctionTable>& table) {
   const auto [it, inserted] = maps_.try_emplace(table.get());
   if (!inserted) return it->second;
   std::vector<Node>& map = it->second;

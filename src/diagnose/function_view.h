@@ -24,8 +24,8 @@ class FunctionView {
     int64_t calls = 0;
   };
 
-  // Own time by node (not inclusive) of one rank, summed over the given axis steps. Adds the rank's functions to the tree
-  // on first use. O(rows of those steps).
+  // Own time by node (not inclusive) of one rank, summed over the given axis steps. Adds the rank's functions to the
+  // tree on first use. O(rows of those steps).
   [[nodiscard]] std::vector<Cell> Sum(size_t rank, std::span<const size_t> steps);
 
   // Time of the node and all below it on one rank, by axis step.

@@ -25,18 +25,18 @@ struct Job {
   std::vector<RankId> missing;              // ranks of the world without a file
   trace::JobComms comms;
   graph::SegmentGraph graph;
-  replay::SegmentTimes base;         // the graph replayed unchanged
+  replay::SegmentTimes base;  // the graph replayed unchanged
   replay::ReplayError replay_error;
 
   // The step axis: numbers seen on at least half of the ranks, ascending.
   std::vector<int64_t> steps;
-  std::vector<int32_t> step_index;   // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not there
+  std::vector<int32_t> step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not there
 
-  std::vector<Coordinate> coordinates;  // by rank index
-  std::vector<int32_t> peer_class;      // by rank index: ranks of one class run the same program
+  std::vector<Coordinate> coordinates;        // by rank index
+  std::vector<int32_t> peer_class;            // by rank index: ranks of one class run the same program
   std::vector<std::vector<int32_t>> classes;  // rank indices of each class, ascending
 
-  Nanos median_step = 0;    // over the axis, of the mean over ranks
+  Nanos median_step = 0;  // over the axis, of the mean over ranks
   Nanos p95_step = 0;
   std::vector<Nanos> step_time;  // by axis step: mean over ranks of start to next start
 

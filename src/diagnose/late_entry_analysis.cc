@@ -87,9 +87,9 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
                      (late.size() == 1 ? " comes" : " come") + " last. The cause lies before the window.";
   finding.suggestion = "record more steps before this one, or start the profiler at the same step on all ranks";
   finding.confidence = job.comms.clocks.size() > 1 ? report::Confidence::kLikely : report::Confidence::kSure;
-  finding.confidence_reason = job.comms.clocks.size() > 1
-                                  ? "clocks of the hosts aligned to " + FormatDuration(job.comms.clocks.front().residual)
-                                  : "all ranks on one clock";
+  finding.confidence_reason = job.comms.clocks.size() > 1 ? "clocks of the hosts aligned to " +
+                                                                FormatDuration(job.comms.clocks.front().residual)
+                                                          : "all ranks on one clock";
   finding.evidence.push_back({"start of the first step, latest after earliest", Milliseconds(apart), "", "",
                               Counted(static_cast<int64_t>(job.num_ranks()), "rank")});
   AddLastArrivers(in, &finding);

@@ -26,11 +26,11 @@ struct Traffic {
 };
 
 struct LastEnder {
-  RankId rank = -1;      // ends last most often
+  RankId rank = -1;  // ends last most often
   int64_t times = 0;
   int64_t of = 0;
-  double z = 0;          // against 1 / members, in standard deviations
-  Nanos lag = 0;         // its median distance to the first end
+  double z = 0;   // against 1 / members, in standard deviations
+  Nanos lag = 0;  // its median distance to the first end
 };
 
 std::vector<Traffic> CollectTraffic(const Job& job) {
@@ -144,11 +144,12 @@ std::vector<Nanos> ExcessBySteps(const Job& job, const std::vector<const Traffic
 // No like to compare with: the price of a slow link is given as if it were four times faster.
 constexpr double kKeep = 0.25;
 
-void ScaleTransfers(const Job& job, const std::vector<const Traffic*>& traffic, double keep, replay::SegmentEdit* edit) {
+void ScaleTransfers(const Job& job, const std::vector<const Traffic*>& traffic, double keep,
+                    replay::SegmentEdit* edit) {
   for (const Traffic* t : traffic) {
     for (const size_t c : t->collectives) {
-      edit->transfers.push_back({static_cast<int32_t>(c), static_cast<Nanos>(
-                                                              keep * static_cast<double>(job.graph.collectives[c].transfer))});
+      edit->transfers.push_back(
+          {static_cast<int32_t>(c), static_cast<Nanos>(keep * static_cast<double>(job.graph.collectives[c].transfer))});
     }
   }
 }
@@ -180,9 +181,9 @@ Candidate MakeSlowLink(const AnalysisInput& in, const trace::JobGroup& group,
     order += (order.empty() ? "" : "; ") + std::string("rank ") + std::to_string(ender.rank) + " ends last in " +
              std::to_string(ender.times) + " of " + std::to_string(ender.of) + " " + trace::ToString(traffic->op) +
              ", " + FormatDuration(ender.lag) + " after the first";
-    finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(traffic->op),
-                                Milliseconds(traffic->median_transfer), "", "",
-                                Counted(static_cast<int64_t>(traffic->collectives.size()), "operation") + " of " + GroupName(group)});
+    finding.evidence.push_back(
+        {std::string("median transfer of ") + trace::ToString(traffic->op), Milliseconds(traffic->median_transfer), "",
+         "", Counted(static_cast<int64_t>(traffic->collectives.size()), "operation") + " of " + GroupName(group)});
   }
   // Two kinds that run round the ring in opposite directions and agree on the sender settle it.
   if (marked.size() >= 2 && senders.size() == 1) {
@@ -200,10 +201,12 @@ Candidate MakeSlowLink(const AnalysisInput& in, const trace::JobGroup& group,
   finding.id = "slow-link-" + std::to_string(finding.scope.ranks.front());
   finding.scope.group = GroupName(group);
   finding.sentence = "Transfers are slow though nobody is late: " + order + ".";
-  finding.suggestion = "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
+  finding.suggestion =
+      "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
   candidate.excess = ExcessBySteps(job, all_traffic, kKeep);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
-  finding.evidence.push_back({"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
+  finding.evidence.push_back(
+      {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
   ScaleTransfers(job, all_traffic, kKeep, &candidate.edit);
   return candidate;
 }
@@ -216,15 +219,18 @@ Candidate MakeSlowFabric(const AnalysisInput& in, const std::vector<const Traffi
   finding.id = "slow-fabric";
   FillScope(job, AllRanks(job), &finding.scope);
   finding.headline = Who(job, finding.scope);
-  finding.sentence = "Moving data holds " + FormatPercent(static_cast<double>(exposed) / static_cast<double>(job.median_step)) +
+  finding.sentence = "Moving data holds " +
+                     FormatPercent(static_cast<double>(exposed) / static_cast<double>(job.median_step)) +
                      " of the step though nobody is late, and no member of a group ends later than the others.";
-  finding.suggestion = "check the network between all hosts (rate limits, congestion, wrong interface or protocol); compare "
-                       "with an earlier run (--baseline); send less or overlap it";
+  finding.suggestion =
+      "check the network between all hosts (rate limits, congestion, wrong interface or protocol); compare "
+      "with an earlier run (--baseline); send less or overlap it";
   finding.confidence = report::Confidence::kSuspected;
   finding.confidence_reason = "no faster transfers in this job to compare with";
   for (const Traffic* t : traffic) {
-    finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(t->op), Milliseconds(t->median_transfer),
-                                "", "", GroupName(job.comms.groups[static_cast<size_t>(t->group)])});
+    finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(t->op),
+                                Milliseconds(t->median_transfer), "", "",
+                                GroupName(job.comms.groups[static_cast<size_t>(t->group)])});
     if (finding.evidence.size() >= 5) break;
   }
   candidate.excess = ExcessBySteps(job, traffic, kKeep);
@@ -248,7 +254,8 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       for (const Traffic* t : kinds) {
         const LastEnder ender = WhoEndsLast(job, *t);
         // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself.
-        if (ender.of >= 6 && ender.z >= 3.5 && ender.lag * 100 >= t->median_transfer * 15) marked.emplace_back(t, ender);
+        if (ender.of >= 6 && ender.z >= 3.5 && ender.lag * 100 >= t->median_transfer * 15)
+          marked.emplace_back(t, ender);
       }
     }
     if (!marked.empty() && ExposedPerStep(job, kinds) * 10 >= job.median_step) {

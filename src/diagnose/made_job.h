@@ -26,9 +26,10 @@ struct MadeJob {
 // Each step: own time, then the all-reduce, which ends `transfer` after the last rank arrived. Exact: no noise.
 inline std::vector<pattern::RankPattern> Make(const MadeJob& made) {
   using pattern::WorkClass;
-  const auto table = std::make_shared<const pattern::FunctionTable>(pattern::FunctionTable{
-      {"aten::mm", -1, WorkClass::kCompute, ""}, {made.extra_function, -1, made.extra_class, ""},
-      {"gloo:all_reduce", -1, WorkClass::kCommunication, ""}});
+  const auto table = std::make_shared<const pattern::FunctionTable>(
+      pattern::FunctionTable{{"aten::mm", -1, WorkClass::kCompute, ""},
+                             {made.extra_function, -1, made.extra_class, ""},
+                             {"gloo:all_reduce", -1, WorkClass::kCommunication, ""}});
   std::vector<pattern::RankPattern> out(static_cast<size_t>(made.ranks));
   std::vector<Nanos> now(out.size(), kSecond);
   now[0] += made.entry_skew;

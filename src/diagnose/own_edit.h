@@ -10,8 +10,8 @@ namespace headway::diagnose {
 
 // Takes `amount[s]` (by axis step, 0 = nothing) off the own time of `rank`, where it is longer than its peers': the
 // pieces between two arrivals are compared with the same pieces of `peers` in the same step and give in proportion to
-// their excess. Where the pieces cannot be compared (no peers, or another number of arrivals) they give in proportion to
-// their length.
+// their excess. Where the pieces cannot be compared (no peers, or another number of arrivals) they give in proportion
+// to their length.
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit);
 

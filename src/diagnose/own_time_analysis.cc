@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The central test: a rank whose own time is longer than its peers' holds everybody up. Covers slow devices and hosts,
-// one slow function, slow input on some ranks, pauses, imbalance of one rank, and imbalance that moves from rank to rank.
+// one slow function, slow input on some ranks, pauses, imbalance of one rank, and imbalance that moves from rank to
+// rank.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -78,7 +79,8 @@ std::vector<size_t> StruckSteps(const Suspect& suspect) {
   return steps;
 }
 
-Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<size_t>& steps) {
+Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers,
+                         const std::vector<size_t>& steps) {
   Nanos sum = 0;
   for (const size_t s : steps) {
     const pattern::Step* mine = job.StepOf(rank, s);
@@ -138,9 +140,10 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
   return strength >= 6 ? report::Confidence::kSure : report::Confidence::kLikely;
 }
 
-// Once a function is known to hold the excess its own series says which steps are struck and by how much; the total also
-// holds whatever else happened in them. False (and no change) where the function holds less than half of it.
-bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers, Suspect* suspect) {
+// Once a function is known to hold the excess its own series says which steps are struck and by how much; the total
+// also holds whatever else happened in them. False (and no change) where the function holds less than half of it.
+bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers,
+                      Suspect* suspect) {
   if (why.node < 0 || why.pair || why.node_excess * 10 < suspect->total * 6) return false;
   std::vector<Nanos> mine = in.view->Series(why.node, suspect->rank);
   std::vector<std::vector<Nanos>> others;
@@ -206,9 +209,10 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   finding.evidence.push_back(OwnTimeEvidence(in, suspect.rank, peers, steps));
   if (why.node >= 0) {
     const auto n = static_cast<Nanos>(steps.size());
-    finding.evidence.push_back({"time in " + why.function + " per struck step", Milliseconds(why.node_own / n), "",
-                                Milliseconds(why.node_peers / n),
-                                std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
+    finding.evidence.push_back(
+        {"time in " + why.function + " per struck step", Milliseconds(why.node_own / n), "",
+         Milliseconds(why.node_peers / n),
+         std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
   }
   candidate.excess = suspect.cost;
   candidate.at_most_info = cause.name == "shared-host";
@@ -233,7 +237,8 @@ std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& 
   Nanos total = 0;
   for (Suspect suspect : suspects) {
     const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, {});
-    const Explanation why = Explain(in.job, in.view, {suspect.rank, StruckSteps(suspect)}, SameSteps(peers, StruckSteps(suspect)));
+    const Explanation why =
+        Explain(in.job, in.view, {suspect.rank, StruckSteps(suspect)}, SameSteps(peers, StruckSteps(suspect)));
     total += suspect.total;
     if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
       by_leaf["compute kernels"] += suspect.total;  // more to compute makes all kernels longer
@@ -252,7 +257,8 @@ std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& 
 }
 
 // One candidate for imbalance that moves: the scope is everyone it struck.
-Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect>& suspects, const std::string& function) {
+Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect>& suspects,
+                              const std::string& function) {
   Candidate candidate;
   std::vector<size_t> members;
   std::set<size_t> none;

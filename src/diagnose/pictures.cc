@@ -151,10 +151,14 @@ report::Section GroupsTable(const Diagnosis& d) {
     ++sum.last[split.last_rank];
   }
   report::Table table;
-  table.columns = {{"group", Unit::kText, ""},           {"ranks", Unit::kText, ""},
-                   {"operation", Unit::kText, ""},       {"count", Unit::kCount, ""},
-                   {"mean size", Unit::kBytes, ""},      {"median transfer", Unit::kDuration, "transfer-time"},
-                   {"waiting, sum", Unit::kDuration, "wait-time"}, {"most often last", Unit::kRank, "lateness"},
+  table.columns = {{"group", Unit::kText, ""},
+                   {"ranks", Unit::kText, ""},
+                   {"operation", Unit::kText, ""},
+                   {"count", Unit::kCount, ""},
+                   {"mean size", Unit::kBytes, ""},
+                   {"median transfer", Unit::kDuration, "transfer-time"},
+                   {"waiting, sum", Unit::kDuration, "wait-time"},
+                   {"most often last", Unit::kRank, "lateness"},
                    {"times last", Unit::kCount, ""}};
   table.sort_column = 6;
   for (auto& [key, sum] : sums) {
@@ -163,11 +167,15 @@ report::Section GroupsTable(const Diagnosis& d) {
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::string name = group.is_p2p && group.desc.empty() ? "p2p" : group.desc.empty() ? "group" : group.desc;
     report::Table::Row row;
-    row.cells = {name + (group.inferred ? " (inferred)" : ""), FormatRanks(group.ranks, 4),
-                 std::string(trace::ToString(key.second)), sum.count,
+    row.cells = {name + (group.inferred ? " (inferred)" : ""),
+                 FormatRanks(group.ranks, 4),
+                 std::string(trace::ToString(key.second)),
+                 sum.count,
                  sum.bytes > 0 ? report::Value{int64_t{sum.bytes / sum.count}} : report::Value{},
-                 int64_t{Median(sum.transfer)}, int64_t{sum.wait},
-                 int64_t{job.ranks[static_cast<size_t>(last->first)].meta.rank}, last->second};
+                 int64_t{Median(sum.transfer)},
+                 int64_t{sum.wait},
+                 int64_t{job.ranks[static_cast<size_t>(last->first)].meta.rank},
+                 last->second};
     table.rows.push_back(std::move(row));
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {

@@ -42,7 +42,8 @@ replay::SegmentEdit Merge(const Job& job, const std::vector<const replay::Segmen
     }
   }
   replay::SegmentEdit out;
-  for (const replay::SegmentEdit* edit : edits) out.starts.insert(out.starts.end(), edit->starts.begin(), edit->starts.end());
+  for (const replay::SegmentEdit* edit : edits)
+    out.starts.insert(out.starts.end(), edit->starts.begin(), edit->starts.end());
   for (const auto& [mark, less] : own) out.own.push_back({mark, std::max<Nanos>(0, job.graph.marks[mark].own - less)});
   for (const auto& [collective, transfer] : transfers) out.transfers.push_back({collective, transfer});
   return out;
@@ -79,7 +80,8 @@ Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates) {
   std::vector<size_t> contenders;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const replay::SegmentEdit& edit = candidates[i].edit;
-    if (!candidates[i].at_most_info && !(edit.own.empty() && edit.transfers.empty() && edit.starts.empty())) contenders.push_back(i);
+    if (!candidates[i].at_most_info && !(edit.own.empty() && edit.transfers.empty() && edit.starts.empty()))
+      contenders.push_back(i);
   }
   const Nanos all = contenders.empty() ? 0 : pricing.Gain(contenders);
   std::vector<size_t> loud;

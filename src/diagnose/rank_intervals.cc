@@ -26,7 +26,8 @@ std::vector<Interval> RankIntervals(const Job& job, size_t rank, const std::vect
     const Nanos end = Align(clock, row.exposed_end);
     const Nanos start = end - row.exposed;
     const int32_t c = collective_of[i];
-    const Nanos latest = c < 0 ? start : std::clamp(job.graph.collectives[static_cast<size_t>(c)].latest_arrival, start, end);
+    const Nanos latest =
+        c < 0 ? start : std::clamp(job.graph.collectives[static_cast<size_t>(c)].latest_arrival, start, end);
     if (latest > start) blocked.push_back({start, latest, IntervalKind::kWait, c});
     if (end > latest) blocked.push_back({latest, end, IntervalKind::kTransfer, c});
   }

@@ -19,7 +19,8 @@ struct Interval {
 };
 
 // The rank's window cut into intervals, in order, without gaps. O(n log n) in its communication rows.
-[[nodiscard]] std::vector<Interval> RankIntervals(const Job& job, size_t rank, const std::vector<int32_t>& collective_of);
+[[nodiscard]] std::vector<Interval> RankIntervals(const Job& job, size_t rank,
+                                                  const std::vector<int32_t>& collective_of);
 
 // For each communication row of the rank the collective it belongs to, -1 = none.
 [[nodiscard]] std::vector<std::vector<int32_t>> CollectiveOfRows(const Job& job);

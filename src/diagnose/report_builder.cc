@@ -39,7 +39,8 @@ std::string JobLine(const Job& job) {
   if (job.steps.empty()) {
     line += ", no steps marked";
   } else {
-    line += ", " + Counted(static_cast<int64_t>(job.num_steps()), "step") + " read (#" + std::to_string(job.steps.front());
+    line +=
+        ", " + Counted(static_cast<int64_t>(job.num_steps()), "step") + " read (#" + std::to_string(job.steps.front());
     if (job.num_steps() > 1) line += "-" + std::to_string(job.steps.back());
     line += ")";
   }
@@ -58,9 +59,11 @@ std::string StepLine(const Diagnosis& d) {
   if (d.all_removed_per_step > 0) {
     line += "; " + FormatDuration(d.all_removed_per_step) + " of it can be won back";
   } else if (d.job.num_ranks() > 1) {
-    line += "; nothing found above " + FormatDuration(d.detection_floor) + "/step (" +
-            FormatPercent(static_cast<double>(d.detection_floor) / static_cast<double>(std::max<Nanos>(1, d.job.median_step)), 1) +
-            ")";
+    line +=
+        "; nothing found above " + FormatDuration(d.detection_floor) + "/step (" +
+        FormatPercent(
+            static_cast<double>(d.detection_floor) / static_cast<double>(std::max<Nanos>(1, d.job.median_step)), 1) +
+        ")";
   }
   return line;
 }
@@ -69,10 +72,12 @@ std::string HeadlineSentence(const Diagnosis& d) {
   const auto loud = std::count_if(d.findings.begin(), d.findings.end(), Loud);
   if (loud == 0) {
     if (d.job.num_ranks() == 1) return "One rank: what bounds its step is below; no peers to compare it with.";
-    return "No rank, host, link or function holds this job up by more than " + FormatDuration(d.detection_floor) + " per step.";
+    return "No rank, host, link or function holds this job up by more than " + FormatDuration(d.detection_floor) +
+           " per step.";
   }
   const Finding& first = d.findings.front();
-  const double share = static_cast<double>(first.recoverable_per_step) / static_cast<double>(std::max<Nanos>(1, d.job.median_step));
+  const double share =
+      static_cast<double>(first.recoverable_per_step) / static_cast<double>(std::max<Nanos>(1, d.job.median_step));
   std::string cause = first.cause;
   std::replace(cause.begin(), cause.end(), '-', ' ');
   std::string sentence = cause + ", " + first.headline + ", costs the whole job " +
@@ -90,7 +95,8 @@ report::Waterfall BreakdownPicture(const report::StepBreakdown& b) {
   };
   add("compute", report::TimeClass::kCompute, Role::kPart, b.compute, "compute-time");
   add("memory", report::TimeClass::kMemory, Role::kPart, b.memory, "memory-time");
-  add("exposed communication", report::TimeClass::kTransfer, Role::kPart, b.comm_wait + b.comm_transfer, "exposed-communication");
+  add("exposed communication", report::TimeClass::kTransfer, Role::kPart, b.comm_wait + b.comm_transfer,
+      "exposed-communication");
   add("waiting", report::TimeClass::kWait, Role::kWithin, b.comm_wait, "wait-time");
   add("input", report::TimeClass::kInput, Role::kPart, b.input, "input-time");
   add("host", report::TimeClass::kHost, Role::kPart, b.host, "host-time");
@@ -140,7 +146,9 @@ std::vector<report::RankPlace> Places(const Job& job) {
   std::vector<report::RankPlace> places;
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const Coordinate& c = job.coordinates[r];
-    places.push_back({job.ranks[r].meta.rank, job.ranks[r].comms.host_known ? job.ranks[r].meta.host : "", "",
+    places.push_back({job.ranks[r].meta.rank,
+                      job.ranks[r].comms.host_known ? job.ranks[r].meta.host : "",
+                      "",
                       {c.stage, c.dp, c.tp, c.ep, c.cp}});
   }
   return places;
@@ -156,7 +164,8 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   doc.header = {{"job", JobLine(d.job)}, {"step", StepLine(d)}};
   doc.headline.sentence = HeadlineSentence(d);
   doc.headline.now = d.job.median_step;
-  if (d.all_removed_per_step > 0) doc.headline.attainable = std::max<Nanos>(0, d.job.median_step - d.all_removed_per_step);
+  if (d.all_removed_per_step > 0)
+    doc.headline.attainable = std::max<Nanos>(0, d.job.median_step - d.all_removed_per_step);
   doc.headline.detection_floor = d.detection_floor;
   doc.steps = d.job.steps;
   doc.step_durations = d.job.step_time;
@@ -214,7 +223,8 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   doc.steps = job.steps;
   doc.findings = d.findings;
   doc.not_checked = d.not_checked;
-  if (!job.missing.empty()) doc.not_checked.push_back({"ranks " + FormatRanks(job.missing, 8), "no trace of them was given"});
+  if (!job.missing.empty())
+    doc.not_checked.push_back({"ranks " + FormatRanks(job.missing, 8), "no trace of them was given"});
   doc.data_quality.ranks_missing = job.missing;
   for (const auto& rank : job.ranks) doc.data_quality.events += rank.events;
   const trace::ImportLog log = MergedLog(job);

@@ -11,8 +11,8 @@
 namespace headway::diagnose {
 
 struct ReportOptions {
-  std::string title;      // what the user named: "run-17/"
-  std::string version;    // of headway
+  std::string title;    // what the user named: "run-17/"
+  std::string version;  // of headway
   std::string gpu_events = "all";
   std::string last_step = "keep";
 };

@@ -77,7 +77,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.suggestion = "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
-  finding.evidence.push_back({"own time per step", Milliseconds(Median(stage.own)), "", Milliseconds(Median(std::move(others))),
+  finding.evidence.push_back({"own time per step", Milliseconds(Median(stage.own)), "",
+                              Milliseconds(Median(std::move(others))),
                               "median over ranks and steps; peers: the other stages"});
   candidate.excess = excess;
   candidate.at_most_info = natural;

@@ -31,7 +31,8 @@ report::StepBreakdown BreakDown(const Diagnosis& diagnosis) {
     out.comm_transfer += diagnosis.waits.transfer[r * job.num_steps() + s];
   }
   if (count == 0) return out;
-  for (Nanos* part : {&out.compute, &out.memory, &out.host, &out.input, &out.idle, &out.comm_wait, &out.comm_transfer}) {
+  for (Nanos* part :
+       {&out.compute, &out.memory, &out.host, &out.input, &out.idle, &out.comm_wait, &out.comm_transfer}) {
     *part /= count;
   }
   const Nanos sum = out.compute + out.memory + out.host + out.input + out.comm_wait + out.comm_transfer;

@@ -17,8 +17,8 @@ namespace headway::diagnose {
 [[nodiscard]] std::vector<std::string> HostNames(const Job& job);
 [[nodiscard]] std::vector<std::string> Frameworks(const Job& job);
 
-[[nodiscard]] Nanos ClockResidual(const Job& job);          // largest over the hosts
-[[nodiscard]] double UnknownTimeShare(const Job& job);      // of device time, under names no rule knows
+[[nodiscard]] Nanos ClockResidual(const Job& job);      // largest over the hosts
+[[nodiscard]] double UnknownTimeShare(const Job& job);  // of device time, under names no rule knows
 [[nodiscard]] trace::ImportLog MergedLog(const Job& job);
 
 }  // namespace headway::diagnose

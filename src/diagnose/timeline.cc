@@ -102,7 +102,9 @@ class Painter {
 };
 
 TimeClass ClassOf(IntervalKind kind) {
-  return kind == IntervalKind::kOwn ? TimeClass::kOwn : kind == IntervalKind::kWait ? TimeClass::kWait : TimeClass::kTransfer;
+  return kind == IntervalKind::kOwn    ? TimeClass::kOwn
+         : kind == IntervalKind::kWait ? TimeClass::kWait
+                                       : TimeClass::kTransfer;
 }
 
 void PaintRank(Painter* painter, const Shown& shown, const std::vector<int32_t>& collective_of,
@@ -110,11 +112,13 @@ void PaintRank(Painter* painter, const Shown& shown, const std::vector<int32_t>&
   const Job& job = painter->job();
   const pattern::RankPattern& pattern = job.ranks[shown.rank];
   for (const Interval& interval : RankIntervals(job, shown.rank, collective_of)) {
-    const std::string name = interval.kind == IntervalKind::kOwn ? "own time" : CollectiveName(job, interval.collective);
+    const std::string name =
+        interval.kind == IntervalKind::kOwn ? "own time" : CollectiveName(job, interval.collective);
     painter->AddRect(own_lane, interval.start, interval.end, ClassOf(interval.kind), name, shown.mark);
     if (interval.kind != IntervalKind::kWait || interval.collective < 0) continue;
     const auto from = own_lanes.find(job.graph.collectives[static_cast<size_t>(interval.collective)].last_rank);
-    if (from != own_lanes.end() && from->second != own_lane) painter->AddArrow(from->second, own_lane, interval.end, name);
+    if (from != own_lanes.end() && from->second != own_lane)
+      painter->AddArrow(from->second, own_lane, interval.end, name);
   }
   const uint32_t comm_lane = own_lane + 1;
   const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[shown.rank])];
@@ -131,8 +135,9 @@ report::Section TimelineOf(const Diagnosis& d, const report::Finding& finding, c
   report::Section section;
   section.name = name;
   section.title = "Around: " + finding.headline;
-  section.intro = "Own time, waiting and transfers on aligned clocks, in the step where it costs most. Arrows run from the "
-                  "latest arrival to those that waited for it.";
+  section.intro =
+      "Own time, waiting and transfers on aligned clocks, in the step where it costs most. Arrows run from the "
+      "latest arrival to those that waited for it.";
   const Job& job = d.job;
   const std::vector<Shown> shown = WhoToShow(job, finding);
   if (shown.empty() || job.comms.collectives.empty() || finding.cost_by_step.empty()) return section;
@@ -146,7 +151,8 @@ report::Section TimelineOf(const Diagnosis& d, const report::Finding& finding, c
   Painter painter(job, start - margin, start + (step->end - step->start) + margin);
   Timeline& picture = painter.picture();
   picture.finding = finding.id;
-  for (const trace::HostClock& clock : job.comms.clocks) picture.clock_residual = std::max(picture.clock_residual, clock.residual);
+  for (const trace::HostClock& clock : job.comms.clocks)
+    picture.clock_residual = std::max(picture.clock_residual, clock.residual);
   std::map<int32_t, uint32_t> lanes;
   for (const Shown& s : shown) {
     const RankId rank = job.ranks[s.rank].meta.rank;
@@ -194,12 +200,14 @@ void WriteRank(JsonWriter* json, const Job& job, size_t r, const std::vector<int
   WriteName(json, "thread_name", pid, 1, "steps");
   WriteName(json, "thread_name", pid, 2, "own time, waiting, transfer");
   for (const pattern::Step& step : pattern.steps) {
-    WriteSlice(json, pid, 1, "step #" + std::to_string(step.number), Align(clock, step.start) - origin, step.end - step.start);
+    WriteSlice(json, pid, 1, "step #" + std::to_string(step.number), Align(clock, step.start) - origin,
+               step.end - step.start);
   }
   for (const Interval& interval : RankIntervals(job, r, collective_of)) {
-    const std::string name = interval.kind == IntervalKind::kOwn    ? "own time"
-                             : interval.kind == IntervalKind::kWait ? "waiting: " + CollectiveName(job, interval.collective)
-                                                                    : "transfer: " + CollectiveName(job, interval.collective);
+    const std::string name = interval.kind == IntervalKind::kOwn ? "own time"
+                             : interval.kind == IntervalKind::kWait
+                                 ? "waiting: " + CollectiveName(job, interval.collective)
+                                 : "transfer: " + CollectiveName(job, interval.collective);
     WriteSlice(json, pid, 2, name, interval.start - origin, interval.end - interval.start);
   }
   // Collectives overlap: each goes to the first thread that is free, as viewers drop rows that overlap on one.
@@ -228,7 +236,8 @@ std::string PerfettoJson(const Diagnosis& d) {
   json.Field("displayTimeUnit", "ms");
   json.Key("traceEvents").BeginArray();
   Nanos origin = 0;
-  if (!job.graph.chain_start.empty()) origin = *std::min_element(job.graph.chain_start.begin(), job.graph.chain_start.end());
+  if (!job.graph.chain_start.empty())
+    origin = *std::min_element(job.graph.chain_start.begin(), job.graph.chain_start.end());
   WriteName(&json, "process_name", 0, 0, "headway: findings");
   int64_t lane = 1;
   for (const report::Finding& finding : d.findings) {
@@ -237,8 +246,8 @@ std::string PerfettoJson(const Diagnosis& d) {
     for (size_t s = 0; s < job.num_steps(); ++s) {
       const pattern::Step* step = job.StepOf(0, s);
       if (step == nullptr || finding.cost_by_step[s] <= 0) continue;
-      WriteSlice(&json, 0, lane, finding.cause + ", " + FormatDuration(finding.cost_by_step[s]), StepStart(job, 0, s) - origin,
-                 step->end - step->start);
+      WriteSlice(&json, 0, lane, finding.cause + ", " + FormatDuration(finding.cost_by_step[s]),
+                 StepStart(job, 0, s) - origin, step->end - step->start);
     }
     ++lane;
   }

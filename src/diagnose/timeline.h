@@ -12,10 +12,11 @@ namespace headway::diagnose {
 
 // The step in which the finding costs most: a culprit, two peers and up to two victims. Empty body where the finding is
 // about no rank or the job has no collectives.
-[[nodiscard]] report::Section TimelineOf(const Diagnosis& diagnosis, const report::Finding& finding, const std::string& name);
+[[nodiscard]] report::Section TimelineOf(const Diagnosis& diagnosis, const report::Finding& finding,
+                                         const std::string& name);
 
-// Chrome trace JSON: one process a rank (own time by step, waiting, transfer; its collectives) and one with the findings.
-// Times are microseconds from the first step of the job on the reference host's clock.
+// Chrome trace JSON: one process a rank (own time by step, waiting, transfer; its collectives) and one with the
+// findings. Times are microseconds from the first step of the job on the reference host's clock.
 [[nodiscard]] std::string PerfettoJson(const Diagnosis& diagnosis);
 
 }  // namespace headway::diagnose

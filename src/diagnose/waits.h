@@ -12,8 +12,9 @@ struct WaitTable {
   size_t steps = 0;
   std::vector<Nanos> wait;      // [rank * steps + s]: exposed before the latest member arrived
   std::vector<Nanos> transfer;  // the rest of the exposed time, unpaired operations included
-  std::vector<Nanos> lateness;  // latest arrival of the collectives this rank was last in, minus the second latest, summed
-  std::vector<int32_t> last;    // [rank]: collectives it arrived last in, beyond the clocks' residual
+  std::vector<Nanos>
+      lateness;  // latest arrival of the collectives this rank was last in, minus the second latest, summed
+  std::vector<int32_t> last;  // [rank]: collectives it arrived last in, beyond the clocks' residual
 };
 
 // Sums over the axis steps; operations outside them are left out. O(members).

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "diagnose/coordinates.h"
 #include "diagnose/explain.h"
 #include "diagnose/function_view.h"
-#include "diagnose/coordinates.h"
 
 namespace headway::diagnose {
 namespace {

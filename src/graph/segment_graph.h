@@ -20,29 +20,29 @@ namespace headway::graph {
 enum class MarkKind : uint8_t { kArrive, kResume, kStep, kEnd };
 
 struct Mark {
-  Nanos own = 0;          // own time since the mark before
-  int32_t target = -1;    // kArrive, kResume: collective index; kStep: index into the rank's steps
-  int32_t lag = 0;        // kResume: ns from the collective's completion to going on
+  Nanos own = 0;        // own time since the mark before
+  int32_t target = -1;  // kArrive, kResume: collective index; kStep: index into the rank's steps
+  int32_t lag = 0;      // kResume: ns from the collective's completion to going on
   MarkKind kind = MarkKind::kArrive;
 };
 
 struct SegmentCollective {
-  Nanos latest_arrival = 0;   // aligned clock
-  Nanos transfer = 0;         // first end - latest arrival, >= 0
-  Nanos wait = 0;             // sum over members of the part of their exposed time before the latest arrival
-  Nanos exposed_transfer = 0; // sum over members of the rest of their exposed time
-  int32_t last_rank = -1;     // rank index of the latest arriver (lowest at equal times)
-  Nanos margin = 0;           // latest arrival - second latest: below the clocks' residual the order says nothing
+  Nanos latest_arrival = 0;    // aligned clock
+  Nanos transfer = 0;          // first end - latest arrival, >= 0
+  Nanos wait = 0;              // sum over members of the part of their exposed time before the latest arrival
+  Nanos exposed_transfer = 0;  // sum over members of the rest of their exposed time
+  int32_t last_rank = -1;      // rank index of the latest arriver (lowest at equal times)
+  Nanos margin = 0;            // latest arrival - second latest: below the clocks' residual the order says nothing
 };
 
 // Immutable once built. Indices of collectives are those of JobComms.
 struct SegmentGraph {
-  std::vector<Mark> marks;            // all chains, one after the other
-  std::vector<size_t> chain_begin;    // by rank index, plus the end
-  std::vector<Nanos> chain_start;     // aligned time of the chain's begin (the rank's window start)
+  std::vector<Mark> marks;          // all chains, one after the other
+  std::vector<size_t> chain_begin;  // by rank index, plus the end
+  std::vector<Nanos> chain_start;   // aligned time of the chain's begin (the rank's window start)
   std::vector<SegmentCollective> collectives;
-  std::vector<int32_t> order;         // collectives by (latest arrival, index): a topological order
-  int64_t unpaired_blocked = 0;       // ns blocked in operations that were not paired: kept as own time of the chain
+  std::vector<int32_t> order;    // collectives by (latest arrival, index): a topological order
+  int64_t unpaired_blocked = 0;  // ns blocked in operations that were not paired: kept as own time of the chain
 
   [[nodiscard]] std::span<const Mark> Chain(size_t rank) const {
     return {marks.data() + chain_begin[rank], chain_begin[rank + 1] - chain_begin[rank]};

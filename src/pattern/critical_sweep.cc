@@ -10,8 +10,12 @@ using trace::Event;
 using trace::EventKind;
 
 CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps)
-    : in_(input), tree_(*input.names), comms_(*input.names, *input.meta, input.max_instances),
-      steps_(std::move(steps)), stacks_(input.roles.size()), stream_end_(input.roles.size(), INT64_MIN) {
+    : in_(input),
+      tree_(*input.names),
+      comms_(*input.names, *input.meta, input.max_instances),
+      steps_(std::move(steps)),
+      stacks_(input.roles.size()),
+      stream_end_(input.roles.size(), INT64_MIN) {
   for (size_t i = 0; i < in_.roles.size(); ++i) {
     if (in_.roles[i] == LaneRole::kDriving) driving_.push_back(static_cast<trace::LaneId>(i));
   }
@@ -138,7 +142,8 @@ void CriticalSweep::Charge(WorkClass work_class, FunctionTree::Node node, Nanos 
   tree_.AddOwn(node, length);
 }
 
-// A host backend wakes the waiting thread before it closes its own row: going on that shortly before the end was a wait.
+// A host backend wakes the waiting thread before it closes its own row: going on that shortly before the end was a
+// wait.
 bool CriticalSweep::EndsInMoments(Nanos at) const {
   if (exposed_.empty() || exposed_.last_end() != at) return false;
   const int handle = comms_.EarliestEnding();

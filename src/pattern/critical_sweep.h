@@ -51,17 +51,17 @@ class CriticalSweep {
 
  private:
   struct Frame {
-    uint32_t id = 0;  // slot in open_
-    FunctionTree::Node node = FunctionTree::kRoot;       // charged with self time
-    FunctionTree::Node path = FunctionTree::kRoot;       // parent of children
+    uint32_t id = 0;                                // slot in open_
+    FunctionTree::Node node = FunctionTree::kRoot;  // charged with self time
+    FunctionTree::Node path = FunctionTree::kRoot;  // parent of children
     uint32_t comm_detail = 0;
     Nanos start = 0;
-    Nanos self = 0;       // time as the innermost frame of its thread
+    Nanos self = 0;  // time as the innermost frame of its thread
     Nanos top_since = 0;
     enum class Nature : uint8_t { kWork, kContainer, kWait } nature = Nature::kWork;
     bool input = false;  // inside a data loader
     bool in_operator = false;
-    bool sync = false;   // waits for the device
+    bool sync = false;  // waits for the device
   };
   struct Open {  // a row whose end is still to come
     trace::EventKind kind = trace::EventKind::kOther;
@@ -117,20 +117,20 @@ class CriticalSweep {
   DeviceSumsSweep sums_all_, sums_linked_;
 
   std::vector<Step> steps_;
-  int32_t step_ = -1;   // running step, -1 = outside
+  int32_t step_ = -1;  // running step, -1 = outside
   size_t next_step_ = 0;
   Nanos now_ = 0;
   bool started_ = false;
 
   std::vector<std::vector<Frame>> stacks_;  // by lane; driving lanes only
   std::vector<trace::LaneId> driving_;
-  std::vector<Open> open_;                  // slots, reused
+  std::vector<Open> open_;  // slots, reused
   std::vector<uint32_t> free_;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
   uint32_t order_ = 0;
-  std::vector<uint32_t> running_compute_, running_memory_;  // slots, by start
-  std::vector<uint32_t> running_comm_;                       // device communication
-  std::vector<Nanos> stream_end_;                            // by lane: end of the last row
+  std::vector<uint32_t> running_compute_, running_memory_;             // slots, by start
+  std::vector<uint32_t> running_comm_;                                 // device communication
+  std::vector<Nanos> stream_end_;                                      // by lane: end of the last row
   Nanos covered_compute_ = 0, covered_memory_ = 0, covered_comm_ = 0;  // cumulative: some row of the class or above ran
   ExposureBuffer exposed_;
   std::vector<ExposedPiece> blocked_pieces_, own_pieces_;  // scratch

@@ -100,8 +100,9 @@ void CriticalSweep::StartDevice(const Event& event) {
     }
   }
   const uint32_t slot = Push(event, open);
-  (event.kind == EventKind::kKernel ? running_compute_ : event.kind == EventKind::kCommKernel ? running_comm_
-                                                                                             : running_memory_)
+  (event.kind == EventKind::kKernel       ? running_compute_
+   : event.kind == EventKind::kCommKernel ? running_comm_
+                                          : running_memory_)
       .push_back(slot);
   stream_end = std::max(stream_end, event.end());
 }

@@ -146,11 +146,8 @@ TEST(CriticalSweep, ExplicitWaitBeforeTheRunLoopBeginsBelongsToTheOperation) {
 
 TEST(CriticalSweep, TimeBelongsToTheStepItLiesIn) {
   // Steps 0..400 and 400..1000 (the second starts where the first ends); one operator 300..600 spans both.
-  const RankPattern p = RowScript()
-                            .Step(1, 0, 350)
-                            .Step(2, 400, 600)
-                            .Row("main", EventKind::kCpuOp, "op", 300, 300)
-                            .Fold();
+  const RankPattern p =
+      RowScript().Step(1, 0, 350).Step(2, 400, 600).Row("main", EventKind::kCpuOp, "op", 300, 300).Fold();
   ASSERT_EQ(p.steps.size(), 2U);
   EXPECT_EQ(p.steps[0].end, Us(400));
   EXPECT_EQ(ClassTime(p, WorkClass::kCompute, 0), Us(100));

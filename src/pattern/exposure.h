@@ -2,8 +2,8 @@
 // Decides which exposed communication a rank was really blocked in.
 //
 // While an operation is open and nothing above it runs, the rank may be waiting for it - or merely be slow to hand out
-// more work, with the operation running beside. Only its end tells: a rank that is still exposed when the operation ends
-// was blocked in it; one that went on before was not, and the time is its own.
+// more work, with the operation running beside. Only its end tells: a rank that is still exposed when the operation
+// ends was blocked in it; one that went on before was not, and the time is its own.
 #pragma once
 
 #include <vector>

@@ -84,12 +84,12 @@ class FunctionTree {
 
   const StringPool& names_;
   size_t max_nodes_;
-  StringPool texts_;                       // normalised names
-  std::vector<int64_t> text_of_name_;      // reader's id -> texts_ id, -1 = not seen
+  StringPool texts_;                   // normalised names
+  std::vector<int64_t> text_of_name_;  // reader's id -> texts_ id, -1 = not seen
   std::vector<NodeRow> nodes_;
   std::unordered_map<Key, Node, KeyHash> index_;  // looked up only
-  std::vector<Node> touched_;              // nodes with time in the running step
-  std::vector<FunctionStep> rows_;         // function = node until Export
+  std::vector<Node> touched_;                     // nodes with time in the running step
+  std::vector<FunctionStep> rows_;                // function = node until Export
   std::vector<FunctionId> exported_;
   int64_t capped_ = 0;
 };

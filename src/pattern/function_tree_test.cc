@@ -9,7 +9,8 @@ namespace {
 constexpr Nanos kMs = kMillisecond;
 
 TEST(StripAddresses, OnlyHexDigitsAfter0x) {
-  EXPECT_EQ(StripAddresses("<built-in method apply of X object at 0x559b84e814d0>"), "<built-in method apply of X object at 0x>");
+  EXPECT_EQ(StripAddresses("<built-in method apply of X object at 0x559b84e814d0>"),
+            "<built-in method apply of X object at 0x>");
   EXPECT_EQ(StripAddresses("aten::mm"), "aten::mm");
   EXPECT_EQ(StripAddresses("0x"), "0x");
   EXPECT_EQ(StripAddresses(""), "");

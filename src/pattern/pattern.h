@@ -74,7 +74,7 @@ struct Step {
   // Start of the next step. Of the last step: where the rank last met others in it; if it met nobody, its own end or
   // the end of device work, whichever is later.
   Nanos end = 0;
-  Nanos marked_end = 0;  // where the mark itself ended
+  Nanos marked_end = 0;                        // where the mark itself ended
   std::array<Nanos, kWorkClasses> by_class{};  // sums to end - start
   // The longest uninterrupted stretch of own time without any event boundary of the driving thread: a pause shows here.
   Nanos longest_stretch = 0;
@@ -91,11 +91,11 @@ struct Step {
 struct RankPattern {
   trace::RankMeta meta;  // without lanes' rows; `source` is the trace's
   std::vector<Step> steps;
-  bool steps_marked = true;      // false: no marks in the file, the window is one step or steps were inferred
-  bool has_device = false;       // device rows exist
+  bool steps_marked = true;  // false: no marks in the file, the window is one step or steps were inferred
+  bool has_device = false;   // device rows exist
   std::shared_ptr<const FunctionTable> function_table;  // never null in a finished pattern
   std::vector<FunctionTotals> functions;                // parallel to *function_table
-  std::vector<FunctionStep> function_steps;  // by (step, function)
+  std::vector<FunctionStep> function_steps;             // by (step, function)
   trace::RankComms comms;
   Nanos window_start = 0;  // first and last instant of the steps; own clock
   Nanos window_end = 0;
@@ -104,8 +104,8 @@ struct RankPattern {
   // kinds that run at once, so that every union, overlap and exposed share is a sum (docs/reading-the-report.md).
   struct DeviceSums {
     static constexpr int kCompute = 1, kCommunication = 2, kCopy = 4, kSet = 8;  // bits of the index
-    Nanos first = 0, last = 0;          // first start, last end; own clock
-    std::array<Nanos, 16> by_kinds{};   // [0] = idle inside the span
+    Nanos first = 0, last = 0;                                                   // first start, last end; own clock
+    std::array<Nanos, 16> by_kinds{};                                            // [0] = idle inside the span
     int64_t rows = 0;
 
     // Time in which at least one of `kinds` runs, and none of `without`.
@@ -122,7 +122,7 @@ struct RankPattern {
   DeviceSums device_linked;  // --gpu-events linked
   bool linked_only = false;  // the fold left rows without a launch out of everything else too
   Nanos unknown_name_time = 0;
-  Nanos overhead = 0;        // the profiler's own events
+  Nanos overhead = 0;  // the profiler's own events
   int64_t thinned_instances = 0;
   trace::ImportLog log;
 };

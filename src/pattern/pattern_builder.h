@@ -13,13 +13,13 @@
 namespace headway::pattern {
 
 struct FoldOptions {
-  bool linked_only = false;       // --gpu-events linked
-  bool drop_last_step = false;    // --last-step drop
+  bool linked_only = false;     // --gpu-events linked
+  bool drop_last_step = false;  // --last-step drop
   size_t sort_buffer_bytes = size_t{16} << 20;
-  size_t max_functions = 1000;    // function table budget (30 KB)
-  double min_share = 2e-4;        // of the window; smaller functions are folded into their callers
-  size_t max_instances = 16384;   // communication rows kept (128 KB)
-  std::string spill_dir;          // empty = TMPDIR or /tmp, resolved by base
+  size_t max_functions = 1000;   // function table budget (30 KB)
+  double min_share = 2e-4;       // of the window; smaller functions are folded into their callers
+  size_t max_instances = 16384;  // communication rows kept (128 KB)
+  std::string spill_dir;         // empty = TMPDIR or /tmp, resolved by base
 };
 
 // Feed the reader with this as its sink, then Finish with what the reader knows.

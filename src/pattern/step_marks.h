@@ -22,9 +22,9 @@ class StepMarks {
   };
   // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until
   // the next one starts; the last one to its own end or, where the device ran on, to the end of device work.
-  // Marks of the same number are merged. Where ranks meet, the last step is cut at the rank's last arrival in it (if that
-  // lies in its second half): what comes after delays nobody in the window, and profilers are being stopped there, which
-  // shows as holes and as operations that seem to last.
+  // Marks of the same number are merged. Where ranks meet, the last step is cut at the rank's last arrival in it (if
+  // that lies in its second half): what comes after delays nobody in the window, and profilers are being stopped there,
+  // which shows as holes and as operations that seem to last.
   [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const;
 
  private:

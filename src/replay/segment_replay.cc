@@ -57,9 +57,10 @@ class Engine {
     IndexMembers();
     for (const int32_t c : graph_.order) {
       const auto i = static_cast<size_t>(c);
-      for (size_t m = member_begin_[i]; m < member_begin_[i + 1]; ++m) AdvanceThrough(members_[m].rank, members_[m].mark);
-      complete_[i] = arrival_[i] == INT64_MIN ? graph_.collectives[i].latest_arrival + transfer_[i]
-                                              : arrival_[i] + transfer_[i];
+      for (size_t m = member_begin_[i]; m < member_begin_[i + 1]; ++m)
+        AdvanceThrough(members_[m].rank, members_[m].mark);
+      complete_[i] =
+          arrival_[i] == INT64_MIN ? graph_.collectives[i].latest_arrival + transfer_[i] : arrival_[i] + transfer_[i];
     }
     for (size_t r = 0; r < ranks_; ++r) {
       if (graph_.chain_begin[r + 1] > 0) AdvanceThrough(r, graph_.chain_begin[r + 1] - 1);

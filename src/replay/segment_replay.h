@@ -32,11 +32,11 @@ struct SegmentEdit {
 };
 
 struct SegmentTimes {
-  std::vector<Nanos> step_start;    // aligned; rank r's step s at [step_begin[r] + s]
-  std::vector<size_t> step_begin;   // by rank index, plus the end
-  std::vector<Nanos> end;           // by rank index: end of the chain
-  std::vector<Nanos> blocked;       // by rank index: time spent at resume marks
-  int64_t order_violations = 0;     // resumes whose collective was not complete yet: measured time used
+  std::vector<Nanos> step_start;   // aligned; rank r's step s at [step_begin[r] + s]
+  std::vector<size_t> step_begin;  // by rank index, plus the end
+  std::vector<Nanos> end;          // by rank index: end of the chain
+  std::vector<Nanos> blocked;      // by rank index: time spent at resume marks
+  int64_t order_violations = 0;    // resumes whose collective was not complete yet: measured time used
 
   // Length of the whole run: latest end - earliest start.
   [[nodiscard]] Nanos Makespan(const graph::SegmentGraph& graph) const;

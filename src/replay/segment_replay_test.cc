@@ -14,8 +14,9 @@ using graph::SegmentGraph;
 // for 7. Ends: 30 + 5 + 7 = 42. Rank 0 is blocked from 10 to 35, rank 1 from 30 to 35.
 SegmentGraph TwoRanks() {
   SegmentGraph g;
-  g.marks = {{0, 0, 0, MarkKind::kStep}, {10, 0, 0, MarkKind::kArrive}, {0, 0, 0, MarkKind::kResume}, {7, -1, 0, MarkKind::kEnd},
-             {0, 0, 0, MarkKind::kStep}, {30, 0, 0, MarkKind::kArrive}, {0, 0, 0, MarkKind::kResume}, {7, -1, 0, MarkKind::kEnd}};
+  g.marks = {{0, 0, 0, MarkKind::kStep},   {10, 0, 0, MarkKind::kArrive}, {0, 0, 0, MarkKind::kResume},
+             {7, -1, 0, MarkKind::kEnd},   {0, 0, 0, MarkKind::kStep},    {30, 0, 0, MarkKind::kArrive},
+             {0, 0, 0, MarkKind::kResume}, {7, -1, 0, MarkKind::kEnd}};
   g.chain_begin = {0, 4, 8};
   g.chain_start = {0, 0};
   g.collectives.resize(1);
@@ -68,7 +69,10 @@ TEST(SegmentReplay, EarlierEntry) {
 TEST(SegmentReplay, OverlappedCollectiveBlocksNobody) {
   // The same without resume marks: 10 + 7 and 30 + 7.
   SegmentGraph g = TwoRanks();
-  g.marks = {{10, 0, 0, MarkKind::kArrive}, {7, -1, 0, MarkKind::kEnd}, {30, 0, 0, MarkKind::kArrive}, {7, -1, 0, MarkKind::kEnd}};
+  g.marks = {{10, 0, 0, MarkKind::kArrive},
+             {7, -1, 0, MarkKind::kEnd},
+             {30, 0, 0, MarkKind::kArrive},
+             {7, -1, 0, MarkKind::kEnd}};
   g.chain_begin = {0, 2, 4};
   EXPECT_EQ(ReplaySegments(g).end, (std::vector<Nanos>{17, 37}));
 }
