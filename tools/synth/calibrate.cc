@@ -41,7 +41,8 @@ double StruckStepMs(const JobSpec& spec, const std::vector<double>& healthy_ms, 
 }
 
 // Bisection in the logarithm: what a fault costs grows with its size, and is 0 up to the slack there is.
-double SizeFor(const JobSpec& healthy, FaultSpec fault, double target_ms, const std::vector<double>& healthy_ms) {
+double SizeFor(const JobSpec& healthy, const FaultSpec& fault, double target_ms,
+               const std::vector<double>& healthy_ms) {
   const Range range = RangeOf(fault.kind);
   JobSpec spec = healthy;
   spec.faults = {fault};

@@ -67,8 +67,8 @@ Durations::Durations(std::string_view table) {
 }
 
 const Durations& Durations::Measured() {
-  static const Durations durations(DurationsTable());
-  return durations;
+  static const Durations kMeasured(DurationsTable());
+  return kMeasured;
 }
 
 const Spread& Durations::Of(std::string_view section, std::string_view kind) const {

@@ -45,7 +45,7 @@ TEST(Ring, AllGatherEndsAtTheReceiverOfTheSlowLink) {
       factors[slow] = 2.5;
       std::vector<Time> ends(n);
       const int steps = static_cast<int>(n) - 1;
-      RingEnds(0, 1000 * steps, steps, 1, factors, ends);
+      RingEnds(0, Time{1000} * steps, steps, 1, factors, ends);
       EXPECT_EQ(ends, RingByRecurrence(steps, 1000, factors)) << n << " members, link " << slow;
       EXPECT_EQ(std::max_element(ends.begin(), ends.end()) - ends.begin(), static_cast<ptrdiff_t>((slow + 1) % n));
     }

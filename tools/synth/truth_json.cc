@@ -28,10 +28,10 @@ std::string List(const std::vector<int>& values) {
 
 // What is slow, in words.
 std::string Resource(const FaultSpec& f) {
-  const std::string who = f.rank >= 0    ? "rank " + std::to_string(f.rank)
-                          : f.host >= 0  ? "host " + std::to_string(f.host)
-                          : f.stage >= 0 ? "stage " + std::to_string(f.stage)
-                                         : "all ranks";
+  std::string who = f.rank >= 0    ? "rank " + std::to_string(f.rank)
+                    : f.host >= 0  ? "host " + std::to_string(f.host)
+                    : f.stage >= 0 ? "stage " + std::to_string(f.stage)
+                                   : "all ranks";
   switch (f.kind) {
     case FaultKind::kSlowCompute: return "accelerator of " + who;
     case FaultKind::kSlowHost: return "processors of " + who;
