@@ -14,11 +14,13 @@ function orderByOwn(bars2) {
   const own = ownTimes(bars2);
   return own.map((_, i) => i).sort((a, b) => own[b] - own[a] || a - b);
 }
+var kWidest = 72;
 function placeBars(order, width, head, headWidth, minWidth, keep) {
   const n = order.length;
   if (n === 0 || width <= 0) return [];
   if (width / n >= headWidth * 0.6) {
-    return order.map((bar, i) => ({ bar, x: i * width / n, width: width / n, merged: 1 }));
+    const each = Math.min(width / n, kWidest);
+    return order.map((bar, i) => ({ bar, x: i * each, width: each, merged: 1 }));
   }
   const wide = new Set(order.slice(0, head));
   for (const bar of keep) if (wide.size < head * 2) wide.add(bar);
@@ -86,8 +88,9 @@ test("own time leaves waiting out, and orders the bars; equal ones keep their or
   assert.deepEqual(orderByOwn(bars), [1, 0, 2]);
 });
 test("few bars share the width evenly", () => {
-  const slots = placeBars([1, 0, 2], 300, 12, 14, 2, /* @__PURE__ */ new Set());
-  assert.deepEqual(slots.map((s) => [s.bar, s.x, s.width]), [[1, 0, 100], [0, 100, 100], [2, 200, 100]]);
+  const slots = placeBars([1, 0, 2], 150, 12, 14, 2, /* @__PURE__ */ new Set());
+  assert.deepEqual(slots.map((s) => [s.bar, s.x, s.width]), [[1, 0, 50], [0, 50, 50], [2, 100, 50]]);
+  assert.deepEqual(placeBars([0], 300, 12, 14, 2, /* @__PURE__ */ new Set()).map((s) => s.width), [72]);
 });
 test("of a thousand bars none is lost, the first and the marked ones stay wide", () => {
   const order = Array.from({ length: 1e3 }, (_, i) => i);
@@ -103,10 +106,10 @@ test("of a thousand bars none is lost, the first and the marked ones stay wide",
   assert.ok(x <= 700 + 1e-6);
 });
 test("a point finds its bar", () => {
-  const slots = placeBars([5, 6, 7], 300, 12, 14, 2, /* @__PURE__ */ new Set());
+  const slots = placeBars([5, 6, 7], 150, 12, 14, 2, /* @__PURE__ */ new Set());
   assert.equal(slotAt(slots, 0)?.bar, 5);
-  assert.equal(slotAt(slots, 199)?.bar, 6);
-  assert.equal(slotAt(slots, 300), null);
+  assert.equal(slotAt(slots, 99)?.bar, 6);
+  assert.equal(slotAt(slots, 150), null);
   assert.equal(slotAt(slots, -1), null);
 });
 test("ticks are round", () => {
