@@ -316,6 +316,31 @@ TEST(HwpReader, RanksOfManyFilesShareTheirTableAcrossThreads) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
+TEST(HwpReader, LeavesOutOwnTimesByStepOnly) {
+  RankPattern rank = MakeSamplePattern(Small(0), 1);
+  const std::string bytes = WriteHwp({&rank, 1});
+  FunctionTableCache cache;
+  const auto contents = HwpReader(&cache).Read(bytes, "job.hwp", Parts::kNoFunctionSteps);
+  ASSERT_TRUE(contents.has_value());
+  EXPECT_EQ(FirstDifference(rank, contents->ranks[0]), "function_steps");
+  rank.function_steps.clear();
+  EXPECT_EQ(FirstDifference(rank, contents->ranks[0]), "");
+}
+
+TEST(HwpFile, AFileOnDiskComesBackAndAMissingOneIsNamed) {
+  const RankPattern rank = MakeSamplePattern(Small(0), 1);
+  const std::string path = testing::TempDir() + "/hwp_file_test.hwp";
+  ASSERT_TRUE(WriteHwpFile(path, {&rank, 1}).has_value());
+  const auto contents = ReadHwpFile(path);
+  ASSERT_TRUE(contents.has_value());
+  EXPECT_EQ(FirstDifference(rank, contents->ranks[0]), "");
+  ASSERT_EQ(std::remove(path.c_str()), 0);
+  const auto missing = ReadHwpFile(path);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(missing.error().ToString().find(path) != std::string::npos);
+}
+
 TEST(HwpReader, GivesSingleRanksOfAMergedFile) {
   std::vector<RankPattern> ranks;
   for (RankId r = 0; r < 3; ++r) ranks.push_back(MakeSamplePattern(Small(r), static_cast<uint64_t>(r)));

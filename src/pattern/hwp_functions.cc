@@ -169,7 +169,7 @@ void WriteFunctionColumns(const RankPattern& pattern, ColumnWriter* columns, std
   WriteDoubles(pattern.functions, &FunctionTotals::sigma, columns, sequences);
 }
 
-bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, VarintReader* sequences,
+bool ReadFunctionColumns(const ColumnCounts& counts, Parts parts, ColumnReader* columns, VarintReader* sequences,
                          DecodeBudget* budget, FunctionScratch* scratch, RankPattern* pattern) {
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   if (counts.functions > kMost || counts.steps > kMost || counts.function_steps > kMost) return false;
@@ -190,8 +190,10 @@ bool ReadFunctionColumns(const ColumnCounts& counts, ColumnReader* columns, Vari
   columns->Rows(scratch->lengths, scratch->own);
   columns->Rows(scratch->lengths, scratch->calls);
   if (columns->failed()) return false;
-  pattern->function_steps.resize(static_cast<size_t>(counts.function_steps));
-  if (!Scatter(bitmap, functions, steps, scratch, &pattern->function_steps)) return false;
+  if (parts == Parts::kAll) {
+    pattern->function_steps.resize(static_cast<size_t>(counts.function_steps));
+    if (!Scatter(bitmap, functions, steps, scratch, &pattern->function_steps)) return false;
+  }
   pattern->functions.resize(functions);
   ReadTotals(columns, scratch, &pattern->functions);
   return ReadDoubles(columns, sequences, &scratch->values, &FunctionTotals::mu, &pattern->functions) &&

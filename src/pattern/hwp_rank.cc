@@ -56,7 +56,7 @@ std::string WriteRankSection(const RankPattern& pattern, uint64_t table) {
   AppendBlock(BlockId::kTops, streams.tops, kRankLevel, &section);
   AppendBlock(BlockId::kBits, streams.bits, 0, &section);
   DecodeBudget unlimited(UINT64_MAX);
-  HEADWAY_CHECK(SectionDecoder().Rank(section, pattern.function_table, &unlimited).has_value());
+  HEADWAY_CHECK(SectionDecoder().Rank(section, pattern.function_table, Parts::kAll, &unlimited).has_value());
   Pad(unlimited, &section);
   return section;
 }
@@ -67,7 +67,7 @@ Result<uint64_t> SectionDecoder::TableOf(std::string_view section) {
 }
 
 Result<RankPattern> SectionDecoder::Rank(std::string_view section, std::shared_ptr<const FunctionTable> table,
-                                         DecodeBudget* budget) {
+                                         Parts parts, DecodeBudget* budget) {
   const auto damaged = [budget](std::string what) {
     return MakeError(ErrorCode::kCorrupt, budget->exceeded() ? kTooLarge : std::move(what));
   };
@@ -85,7 +85,7 @@ Result<RankPattern> SectionDecoder::Rank(std::string_view section, std::shared_p
                        blocks_.Get(BlockId::kBits));
   VarintReader sequences(blocks_.Get(BlockId::kSequences));
   if (!ReadStepColumns(counts.steps, &columns, budget, &p.steps)) return damaged("a rank's steps are malformed");
-  if (!ReadFunctionColumns(counts, &columns, &sequences, budget, &functions_, &p)) {
+  if (!ReadFunctionColumns(counts, parts, &columns, &sequences, budget, &functions_, &p)) {
     return damaged("a rank's functions are malformed");
   }
   if (!ReadInstances(counts.instances, &columns, &sequences, budget, &instances_, &p.comms)) {

@@ -29,7 +29,7 @@ class SectionDecoder {
   // Errors are one sentence, without a place; TableOf must have gone well. `budget` limits the memory:
   // DecodeBudget::Allowed(section.size()).
   [[nodiscard]] Result<RankPattern> Rank(std::string_view section, std::shared_ptr<const FunctionTable> table,
-                                         DecodeBudget* budget);
+                                         Parts parts, DecodeBudget* budget);
   [[nodiscard]] Result<FunctionTable> Table(std::string_view section, DecodeBudget* budget);
 
  private:

@@ -67,7 +67,7 @@ Result<std::shared_ptr<const FunctionTable>> HwpReader::Table(const HwpFile& fil
   return cache_->Add(checksum, section->bytes, std::move(*table));
 }
 
-Result<RankPattern> HwpReader::Rank(const HwpFile& file, size_t index) {
+Result<RankPattern> HwpReader::Rank(const HwpFile& file, size_t index, Parts parts) {
   const hwp::Section& section = *file.ranks_[index];
   if (!section.Intact()) return std::unexpected(Damaged(section, file.Place(section)));
   const auto placed = [&](Error error) {
@@ -79,7 +79,7 @@ Result<RankPattern> HwpReader::Rank(const HwpFile& file, size_t index) {
   auto table = Table(file, *reference);
   if (!table) return placed(table.error());
   hwp::DecodeBudget budget(hwp::DecodeBudget::Allowed(section.bytes.size()));
-  Result<RankPattern> pattern = decoder_.Rank(section.bytes, std::move(*table), &budget);
+  Result<RankPattern> pattern = decoder_.Rank(section.bytes, std::move(*table), parts, &budget);
   if (!pattern) return placed(pattern.error());
   if (pattern->meta.rank != section.rank) {
     return placed({ErrorCode::kCorrupt, "a section holds another rank than the directory says", {}});
@@ -87,13 +87,13 @@ Result<RankPattern> HwpReader::Rank(const HwpFile& file, size_t index) {
   return pattern;
 }
 
-Result<HwpContents> HwpReader::Read(std::string_view bytes, std::string_view name) {
+Result<HwpContents> HwpReader::Read(std::string_view bytes, std::string_view name, Parts parts) {
   const Result<HwpFile> file = HwpFile::Open(bytes, name);
   if (!file) return std::unexpected(file.error());
   HwpContents contents;
   contents.problems = file->problems();
   for (size_t i = 0; i < file->rank_count(); ++i) {
-    Result<RankPattern> rank = Rank(*file, i);
+    Result<RankPattern> rank = Rank(*file, i, parts);
     if (rank) {
       contents.ranks.push_back(std::move(*rank));
     } else if (contents.problems.empty() || contents.problems.back().where != rank.error().where) {
@@ -105,12 +105,12 @@ Result<HwpContents> HwpReader::Read(std::string_view bytes, std::string_view nam
   return contents;
 }
 
-Result<HwpContents> HwpReader::ReadFile(const std::string& path, std::string_view name) {
+Result<HwpContents> HwpReader::ReadFile(const std::string& path, std::string_view name, Parts parts) {
   const Result<RandomAccessFile> file = RandomAccessFile::Open(path, std::string(name));
   if (!file) return std::unexpected(file.error());
   const Result<std::string> bytes = file->Read(0, file->size());
   if (!bytes) return std::unexpected(bytes.error());
-  return Read(*bytes, name);
+  return Read(*bytes, name, parts);
 }
 
 Result<HwpContents> ReadHwp(std::string_view bytes, std::string_view name) {

@@ -45,18 +45,18 @@ struct HwpContents {
   std::vector<Error> problems;     // each a sentence with its place: for the user to see, whatever was read
 };
 
-// Reads ranks; reuses its buffers, so keep one for each thread. 80 us of CPU time for a rank of 500 functions, 20 steps
+// Reads ranks; reuses its buffers, so keep one for each thread. 90 us of CPU time for a rank of 500 functions, 20 steps
 // and 1,000 collectives (bench/bench_hwp).
 class HwpReader {
  public:
   // `cache` gives equal function tables the same pointer and must outlive the reader.
   explicit HwpReader(FunctionTableCache* cache) : cache_(cache) {}
 
-  [[nodiscard]] Result<RankPattern> Rank(const HwpFile& file, size_t index);
+  [[nodiscard]] Result<RankPattern> Rank(const HwpFile& file, size_t index, Parts parts = Parts::kAll);
 
   // All ranks of a file. Fails only where none could be read.
-  [[nodiscard]] Result<HwpContents> Read(std::string_view bytes, std::string_view name);
-  [[nodiscard]] Result<HwpContents> ReadFile(const std::string& path, std::string_view name);
+  [[nodiscard]] Result<HwpContents> Read(std::string_view bytes, std::string_view name, Parts parts = Parts::kAll);
+  [[nodiscard]] Result<HwpContents> ReadFile(const std::string& path, std::string_view name, Parts parts = Parts::kAll);
 
  private:
   [[nodiscard]] Result<std::shared_ptr<const FunctionTable>> Table(const HwpFile& file, uint64_t checksum);
