@@ -149,7 +149,6 @@ class Source(unittest.TestCase):
             ("stepHelper.cc", SPDX, "snake_case"),
             ("a.cc", SPDX + loop, "unordered"),
             ("a.cc", SPDX + f"// {debt}: later\n", "needs who or what"),
-            ("a.cc", SPDX + "// " + "x" * 120 + "\n", "columns"),
             ("notes.md", f"see {home}/log\n", "somebody's machine"),
             ("package-lock.json", '"resolved' + '": "https://x"\n', "download address"),
             ("tool.py", "import os\n", "first two lines"),

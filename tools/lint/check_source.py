@@ -109,13 +109,6 @@ def debts(name, text):
             yield f"{name}:{number}: {match.group(1)} needs who or what it waits for and why: (what): text"
 
 
-def long_lines(name, text):
-    if is_cxx(name):
-        for number, line in enumerate(text.splitlines(), 1):
-            if len(line) > 120:
-                yield f"{name}:{number}: {len(line)} columns, at most 120"
-
-
 def machine_paths(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         match = MACHINE_PATH.search(line)
@@ -133,8 +126,7 @@ def host_name(name, text):
         yield f"{name}:{number}: the name of this machine"
 
 
-RULES = (licence_line, header_guard, banned_code, banned_names, unordered_iteration, debts, long_lines, machine_paths,
-         host_name)
+RULES = (licence_line, header_guard, banned_code, banned_names, unordered_iteration, debts, machine_paths, host_name)
 
 
 def text_of(root, name):
