@@ -8,8 +8,8 @@
 namespace headway::trace {
 namespace {
 
-constexpr int64_t kReadings = 400'000;       // wanted; groups with few operations keep them all
-constexpr int64_t kLeastOfGroup = 64;        // rounds of every group, as far as kMostReadings allows
+constexpr int64_t kReadings = 400'000;  // wanted; groups with few operations keep them all
+constexpr int64_t kLeastOfGroup = 64;   // rounds of every group, as far as kMostReadings allows
 constexpr int64_t kMostReadings = 1'000'000;
 constexpr Nanos kRecordedAgree = 10 * kMicrosecond;
 
@@ -29,8 +29,7 @@ bool EndsAreShared(CommOp op) {
 
 // Nobody can end before everybody has come. An all-to-all may leave a pair nothing to exchange.
 bool NeedsEverybody(CommOp op) {
-  return op == CommOp::kAllReduce || op == CommOp::kAllGather || op == CommOp::kReduceScatter ||
-         op == CommOp::kBarrier;
+  return op == CommOp::kAllReduce || op == CommOp::kAllGather || op == CommOp::kReduceScatter || op == CommOp::kBarrier;
 }
 
 // Spreads a choice of one in `stride` over ordinals without following any period of the job.
@@ -142,8 +141,8 @@ class RoundCollector {
 };
 
 std::string InUnits(Nanos time) {
-  if (time < 10 * kMicrosecond) return std::to_string(time / kMicrosecond) + "." +
-                                       std::to_string(time % kMicrosecond / 100) + " us";
+  if (time < 10 * kMicrosecond)
+    return std::to_string(time / kMicrosecond) + "." + std::to_string(time % kMicrosecond / 100) + " us";
   if (time < 10 * kMillisecond) return std::to_string(time / kMicrosecond) + " us";
   return std::to_string(time / kMillisecond) + " ms";
 }

@@ -12,17 +12,17 @@ namespace headway::trace {
 namespace {
 
 constexpr int kMaxSweeps = 60;
-constexpr double kSettled = 0.5;             // ns: a sweep that moves nothing further ends the fit
-constexpr double kSmallestScale = 100;       // ns: below it, spreads are rounding
-constexpr double kWidest = 3;                // times the tighter quarter: what all rounds lie within if alike
+constexpr double kSettled = 0.5;        // ns: a sweep that moves nothing further ends the fit
+constexpr double kSmallestScale = 100;  // ns: below it, spreads are rounding
+constexpr double kWidest = 3;           // times the tighter quarter: what all rounds lie within if alike
 constexpr int64_t kDriftRounds = 50;
-constexpr double kDriftSpan = 1e9;           // ns
-constexpr double kDriftSignificance = 5;     // standard errors
-constexpr double kDriftEffect = 1.5;         // a drift must move ends by more than they scatter
+constexpr double kDriftSpan = 1e9;        // ns
+constexpr double kDriftSignificance = 5;  // standard errors
+constexpr double kDriftEffect = 1.5;      // a drift must move ends by more than they scatter
 constexpr double kFewRounds = 25;
-constexpr double kLargestDrift = 1e-3;       // no quartz is that far off
-constexpr double kCausalSlack = 1000;        // ns: times may be whole microseconds
-constexpr double kSmallViolation = 1e5;      // ns: see EnforceOrder
+constexpr double kLargestDrift = 1e-3;   // no quartz is that far off
+constexpr double kCausalSlack = 1000;    // ns: times may be whole microseconds
+constexpr double kSmallViolation = 1e5;  // ns: see EnforceOrder
 constexpr double kLargestViolation = 1e9;
 constexpr int kBatches = 8;
 
@@ -182,7 +182,8 @@ class Fitter {
     const size_t clocks = theta_.size();
     bool dropped = false;
     for (size_t c = 0; c < clocks; ++c) {
-      const bool is_root = start_.root[c] >= 0 && drift_root_[static_cast<size_t>(start_.root[c])] == static_cast<int32_t>(c);
+      const bool is_root =
+          start_.root[c] >= 0 && drift_root_[static_cast<size_t>(start_.root[c])] == static_cast<int32_t>(c);
       if (drifts_[c] == 0 || is_root) continue;
       const double drift = std::abs(slope_[c]);
       const bool matters = drift * span_[c] > kDriftEffect * EndScatter(c) && drift < kLargestDrift;
@@ -370,11 +371,11 @@ class Fitter {
 
   const ClockRounds& rounds_;
   ClockStart start_;
-  std::vector<double> theta_, slope_;       // per clock, against `start_`
-  std::vector<char> drifts_;                // per clock: its slope is fitted
-  std::vector<int32_t> drift_root_;         // per root
-  std::vector<int64_t> count_;              // per clock: rounds
-  std::vector<double> span_;                // per clock: from its first to its last round
+  std::vector<double> theta_, slope_;          // per clock, against `start_`
+  std::vector<char> drifts_;                   // per clock: its slope is fitted
+  std::vector<int32_t> drift_root_;            // per root
+  std::vector<int64_t> count_;                 // per clock: rounds
+  std::vector<double> span_;                   // per clock: from its first to its last round
   std::vector<double> x_, residual_, weight_;  // per reading
   std::vector<double> centre_, spread_;        // per round
   double scale_ = kSmallestScale;

@@ -17,9 +17,9 @@ inline constexpr Nanos kNoBound = std::numeric_limits<Nanos>::min();
 // One clock's view of one round, on that clock.
 struct ClockReading {
   int32_t clock = 0;
-  Nanos end = 0;               // the shared instant
-  Nanos first_end = kNoBound;  // earliest end that must not precede any other clock's `last_start`; kNoBound = none
-  Nanos last_start = kNoBound; // kNoBound = none
+  Nanos end = 0;                // the shared instant
+  Nanos first_end = kNoBound;   // earliest end that must not precede any other clock's `last_start`; kNoBound = none
+  Nanos last_start = kNoBound;  // kNoBound = none
 };
 
 struct ClockRounds {
@@ -36,14 +36,14 @@ struct ClockFit {
   Nanos offset = 0;
   double drift = 0;
   Nanos reference = 0;
-  Nanos residual = 0;     // half width of what remains, see docs/clocks-and-groups.md
-  int64_t rounds = 0;     // rounds this clock took part in
-  int32_t component = -1; // clocks with equal numbers were aligned to one another; -1 = met no other clock
+  Nanos residual = 0;      // half width of what remains, see docs/clocks-and-groups.md
+  int64_t rounds = 0;      // rounds this clock took part in
+  int32_t component = -1;  // clocks with equal numbers were aligned to one another; -1 = met no other clock
 };
 
 struct ClockFits {
   std::vector<ClockFit> clocks;
-  int64_t violations = 0;       // rounds in which somebody ends before the last begins, after everything
+  int64_t violations = 0;  // rounds in which somebody ends before the last begins, after everything
   Nanos worst_violation = 0;
 };
 

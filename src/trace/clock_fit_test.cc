@@ -46,8 +46,7 @@ TEST(FitClocks, FindsOffsets) {
   const Truth truth{{0, 50'000'000, -50'000'000, 123'000}, {}};
   std::mt19937 random(1);
   std::uniform_int_distribution<Nanos> jitter(-5'000, 5'000);
-  const ClockFits fits =
-      FitClocks(MakeRounds(truth, 200, kSecond / 2, [&](size_t) { return jitter(random); }), 4, 0);
+  const ClockFits fits = FitClocks(MakeRounds(truth, 200, kSecond / 2, [&](size_t) { return jitter(random); }), 4, 0);
   for (size_t c = 0; c < 4; ++c) {
     EXPECT_NEAR(static_cast<double>(fits.clocks[c].offset), static_cast<double>(-truth.offset[c]), 1000) << c;
     EXPECT_EQ(fits.clocks[c].drift, 0) << c;
@@ -144,8 +143,8 @@ TEST(FitClocks, OneMemberThatMostlyEndsLateKeepsItsClock) {
   }
 }
 
-// Clock 1 always ends 2 ms late, which no median can tell from an offset; but it was last to begin in rounds that others
-// ended 10 us later, so the order allows it at most these.
+// Clock 1 always ends 2 ms late, which no median can tell from an offset; but it was last to begin in rounds that
+// others ended 10 us later, so the order allows it at most these.
 TEST(FitClocks, NobodyEndsBeforeTheLastHasBegun) {
   ClockRounds rounds;
   for (int k = 0; k < 60; ++k) {
@@ -157,15 +156,16 @@ TEST(FitClocks, NobodyEndsBeforeTheLastHasBegun) {
     rounds.Close();
   }
   const ClockFits fits = FitClocks(rounds, 2, 0);
-  // Without bounds the offset would be -2 ms and clock 1 would begin 2.01 ms before clock 0 ends: allowed. The other way
-  // round it is not: shift every end of clock 0 behind clock 1's start.
+  // Without bounds the offset would be -2 ms and clock 1 would begin 2.01 ms before clock 0 ends: allowed. The other
+  // way round it is not: shift every end of clock 0 behind clock 1's start.
   EXPECT_EQ(fits.violations, 0);
   ClockRounds other = rounds;
   for (ClockReading& reading : other.readings) {
     if (reading.clock == 1) reading.end -= 4 * kMillisecond;
   }
   const ClockFits bounded = FitClocks(other, 2, 0);
-  // The ends alone would say +2 ms; then clock 1 begins 1.99 ms after clock 0 has ended. Allowed is +10 us and a slack of 1.
+  // The ends alone would say +2 ms; then clock 1 begins 1.99 ms after clock 0 has ended. Allowed is +10 us and a slack
+  // of 1.
   EXPECT_LE(bounded.clocks[1].offset, 11'500);
   EXPECT_EQ(bounded.violations, 0);
 }
@@ -208,7 +208,8 @@ TEST(FitClocks, HoldsAlongAChain) {
   }
   const ClockFits fits = FitClocks(rounds, kClocks, 0);
   for (size_t c = 0; c < kClocks; ++c) {
-    // One link is known to 5 us * sqrt(2 / 200) = 0.5 us, 39 of them to about 3 us; a mode is less efficient than a mean.
+    // One link is known to 5 us * sqrt(2 / 200) = 0.5 us, 39 of them to about 3 us; a mode is less efficient than a
+    // mean.
     EXPECT_NEAR(static_cast<double>(fits.clocks[c].offset + truth.offset[c]), 0, 10'000) << c;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first alignment of clocks, good enough for the fit to start from: grown from the root over the clocks that share the
-// most rounds with those already aligned.
+// A first alignment of clocks, good enough for the fit to start from: grown from the root over the clocks that share
+// the most rounds with those already aligned.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace headway::trace {
 namespace {
 
 constexpr int32_t kQuickSamples = 9;
-constexpr size_t kStepVoters = 32;     // members of a large group asked for the step
+constexpr size_t kStepVoters = 32;      // members of a large group asked for the step
 constexpr double kClearlyBetter = 0.3;  // of cost: what it takes to prefer a shift over equal order
 
 // The member whose row kinds are the most common; of equally common ones the longest, then the first.
@@ -55,8 +55,7 @@ void PlaceByNumber(const std::vector<CommSequence>& members, const std::vector<S
     place.placed = true;
     place.ordinals.reserve(of_member[m].size());
     for (const auto& key : of_member[m]) {
-      place.ordinals.push_back(
-          static_cast<int32_t>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin()));
+      place.ordinals.push_back(static_cast<int32_t>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin()));
     }
   }
 }
@@ -134,7 +133,8 @@ std::optional<Nanos> OffsetFromSteps(const CommSequence& reference, const CommSe
     const int64_t step = member.StepNumber(i);
     if (step < 0 || (i > 0 && member.StepNumber(i - 1) == step)) continue;
     while (k < reference.size() && reference.StepNumber(k) < step) ++k;
-    if (k < reference.size() && reference.StepNumber(k) == step) differences.push_back(member[i].end - reference[k].end);
+    if (k < reference.size() && reference.StepNumber(k) == step)
+      differences.push_back(member[i].end - reference[k].end);
   }
   if (differences.empty()) return std::nullopt;
   const auto middle = differences.begin() + static_cast<std::ptrdiff_t>((differences.size() - 1) / 2);

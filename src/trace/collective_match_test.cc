@@ -119,9 +119,13 @@ TEST(RunTogether, ExchangeOfNeighboursIsNoCollective) {
   EXPECT_TRUE(RunTogether(together.Sequences(), kOneClock));
   Members pipeline;  // the stages between have twice as many
   pipeline.Add({{CommOp::kSendRecv, -1, 0}, {CommOp::kSendRecv, -1, 50}});
-  pipeline.Add({{CommOp::kSendRecv, -1, 0}, {CommOp::kSendRecv, -1, 10}, {CommOp::kSendRecv, -1, 40},
+  pipeline.Add({{CommOp::kSendRecv, -1, 0},
+                {CommOp::kSendRecv, -1, 10},
+                {CommOp::kSendRecv, -1, 40},
                 {CommOp::kSendRecv, -1, 50}});
-  pipeline.Add({{CommOp::kSendRecv, -1, 10}, {CommOp::kSendRecv, -1, 20}, {CommOp::kSendRecv, -1, 30},
+  pipeline.Add({{CommOp::kSendRecv, -1, 10},
+                {CommOp::kSendRecv, -1, 20},
+                {CommOp::kSendRecv, -1, 30},
                 {CommOp::kSendRecv, -1, 40}});
   pipeline.Add({{CommOp::kSendRecv, -1, 20}, {CommOp::kSendRecv, -1, 30}});
   EXPECT_FALSE(RunTogether(pipeline.Sequences(), kOneClock));

@@ -29,20 +29,20 @@ struct CommInstance {
   int32_t step = -1;        // index into RankComms::step_numbers of the step it started in, -1 = outside
   int32_t peer = -1;        // p2p: the other side as written (rank within the group, or global); -1 = not written
   CommOp op = CommOp::kUnknown;
-  bool chained = false;     // started only because the one before it on the same stream ended
+  bool chained = false;  // started only because the one before it on the same stream ended
 };
 
 // What one rank knows about "a group": a named process group, or merely a lane (a runloop thread, a stream, the main
 // thread of blocking sends) whose group has to be inferred from all ranks.
 struct LocalGroup {
-  std::string name;           // pg_name, empty = only a lane is known
+  std::string name;  // pg_name, empty = only a lane is known
   std::string desc;
   std::vector<RankId> ranks;  // empty = unknown
   int32_t size = -1;          // as written; above ranks.size() where the list was cut ("[0, 1, ...]")
   LaneId lane = 0;            // lane of an inferred group
   int64_t lane_tid = -1;      // its thread id or stream number (threads of a group are created one after the other)
   bool is_device = false;
-  bool is_p2p = false;        // blocking send/recv on a host thread
+  bool is_p2p = false;  // blocking send/recv on a host thread
 };
 
 struct RankComms {
@@ -51,10 +51,10 @@ struct RankComms {
   bool host_known = false;             // false: `host` is a made-up name of its own ("?3"), never shared
   std::vector<ProcessGroup> declared;  // from the file's metadata (distributedInfo.pg_config, groups metadata)
   std::vector<LocalGroup> groups;
-  std::vector<int64_t> runloop_tids;   // all communication threads seen, with or without events, ascending
-  std::vector<int64_t> step_numbers;   // ProfilerStep#N, or 0,1,2,… where inferred
-  std::vector<Nanos> step_starts;      // parallel; own clock
-  std::vector<CommInstance> instances; // by start
+  std::vector<int64_t> runloop_tids;    // all communication threads seen, with or without events, ascending
+  std::vector<int64_t> step_numbers;    // ProfilerStep#N, or 0,1,2,… where inferred
+  std::vector<Nanos> step_starts;       // parallel; own clock
+  std::vector<CommInstance> instances;  // by start
 };
 
 // A process group of the job.
@@ -73,11 +73,11 @@ struct CollectiveMember {
 
 // One operation the members did together; CollectiveKey = (group, ordinal) [+ op as the consistency check].
 struct Collective {
-  int32_t group = -1;    // index into JobComms::groups
-  int64_t ordinal = -1;  // 0-based in its group, over the window
+  int32_t group = -1;            // index into JobComms::groups
+  int64_t ordinal = -1;          // 0-based in its group, over the window
   CommOp op = CommOp::kUnknown;  // p2p pairs: kSendRecv
   Bytes bytes = -1;
-  int64_t step = -1;     // step number of the majority of its members; -1 = outside
+  int64_t step = -1;                      // step number of the majority of its members; -1 = outside
   std::vector<CollectiveMember> members;  // by rank; at least two; only ranks with a file
 };
 
@@ -85,20 +85,20 @@ struct Collective {
 struct HostClock {
   std::string host;
   Nanos offset = 0;
-  double drift = 0;         // ns per ns (100 ppm = 1e-4); 0 where the window is too short to tell
-  Nanos reference = 0;      // own-clock time the drift counts from
-  Nanos residual = 0;       // half width of what remains: orders of ends below it are no evidence
-  int64_t pairs = 0;        // collectives it rests on
+  double drift = 0;     // ns per ns (100 ppm = 1e-4); 0 where the window is too short to tell
+  Nanos reference = 0;  // own-clock time the drift counts from
+  Nanos residual = 0;   // half width of what remains: orders of ends below it are no evidence
+  int64_t pairs = 0;    // collectives it rests on
 };
 
 struct JobComms {
-  std::vector<JobGroup> groups;          // sorted by (ranks, desc, p2p)
-  std::vector<Collective> collectives;   // sorted by (step, latest aligned arrival, group, ordinal)
-  std::vector<HostClock> clocks;         // sorted by host; the host of the lowest rank is the reference (offset 0)
-  std::vector<int32_t> clock_of_rank;    // rank index -> clock index
-  int64_t unmatched_instances = 0;       // rows that could not be paired
-  int64_t inconsistent = 0;              // paired by order but op or size disagrees: left out
-  std::vector<std::string> notes;        // sentences for data quality ("groups inferred from threads: …")
+  std::vector<JobGroup> groups;         // sorted by (ranks, desc, p2p)
+  std::vector<Collective> collectives;  // sorted by (step, latest aligned arrival, group, ordinal)
+  std::vector<HostClock> clocks;        // sorted by host; the host of the lowest rank is the reference (offset 0)
+  std::vector<int32_t> clock_of_rank;   // rank index -> clock index
+  int64_t unmatched_instances = 0;      // rows that could not be paired
+  int64_t inconsistent = 0;             // paired by order but op or size disagrees: left out
+  std::vector<std::string> notes;       // sentences for data quality ("groups inferred from threads: …")
 };
 
 [[nodiscard]] inline Nanos Align(const HostClock& clock, Nanos own) {

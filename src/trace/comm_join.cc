@@ -22,7 +22,10 @@ namespace {
 class CommJoiner {
  public:
   CommJoiner(const std::vector<RankComms>& ranks, int world_size, int threads)
-      : ranks_(ranks), threads_(ThreadCount(threads)), world_size_(WorldSize(ranks, world_size)), clocks_(RecordedClocks(ranks)) {}
+      : ranks_(ranks),
+        threads_(ThreadCount(threads)),
+        world_size_(WorldSize(ranks, world_size)),
+        clocks_(RecordedClocks(ranks)) {}
 
   JobComms Join() {
     table_ = ResolveNamedGroups(ranks_, world_size_);
@@ -167,7 +170,9 @@ class CommJoiner {
       if (group.desc != "default_pg" || group.is_p2p) continue;
       sizes += (worlds++ > 0 ? " and " : "") + std::to_string(group.ranks.size());
     }
-    if (worlds > 1) table_.notes.push_back("files disagree on the ranks of the job (worlds of " + sizes + " ranks): files of different jobs?");
+    if (worlds > 1)
+      table_.notes.push_back("files disagree on the ranks of the job (worlds of " + sizes +
+                             " ranks): files of different jobs?");
   }
 
   // Ranks that fit nobody although their groups' other members are there.
@@ -186,7 +191,8 @@ class CommJoiner {
     }
     if (count > kNamed) strangers += ", ...";
     if (count > 0) {
-      table_.notes.push_back("most operations of " + std::to_string(count) + (count == 1 ? " rank (" : " ranks (") + strangers +
+      table_.notes.push_back("most operations of " + std::to_string(count) + (count == 1 ? " rank (" : " ranks (") +
+                             strangers +
                              ") have no counterpart on the others: damaged, partners without a file, or another job");
     }
   }
@@ -266,11 +272,11 @@ class CommJoiner {
   ClockAlignment clocks_;
   GroupTable table_;
   JobComms out_;
-  std::vector<std::vector<int32_t>> point_to_point_;  // per rank
-  std::vector<std::vector<CommSequence>> members_;    // per group
+  std::vector<std::vector<int32_t>> point_to_point_;     // per rank
+  std::vector<std::vector<CommSequence>> members_;       // per group
   std::vector<std::vector<SequenceSummary>> summaries_;  // parallel to members_
-  std::vector<GroupPlaces> places_;                   // per group
-  std::vector<std::vector<int32_t>> kept_;            // rows of members whose neighbour exchanges were taken out
+  std::vector<GroupPlaces> places_;                      // per group
+  std::vector<std::vector<int32_t>> kept_;               // rows of members whose neighbour exchanges were taken out
   int64_t matched_unmatched_ = 0;
   int64_t matched_inconsistent_ = 0;
 };

@@ -19,9 +19,8 @@ TestJobSpec ThreeLevels() {
 }
 
 bool HasGroup(const JobComms& joined, const std::vector<RankId>& ranks, const std::string& desc, bool p2p) {
-  return std::any_of(joined.groups.begin(), joined.groups.end(), [&](const JobGroup& g) {
-    return g.ranks == ranks && g.desc == desc && g.is_p2p == p2p;
-  });
+  return std::any_of(joined.groups.begin(), joined.groups.end(),
+                     [&](const JobGroup& g) { return g.ranks == ranks && g.desc == desc && g.is_p2p == p2p; });
 }
 
 // Everything but indices of ranks.

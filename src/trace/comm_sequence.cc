@@ -10,7 +10,7 @@ namespace headway::trace {
 namespace {
 
 constexpr double kSurelyEqual = 0.05;  // cost of equal order that needs no comparison with other shifts
-constexpr int32_t kExhaustive = 48;  // sequences up to this length: every shift is tried
+constexpr int32_t kExhaustive = 48;    // sequences up to this length: every shift is tried
 
 Nanos Median(std::vector<Nanos>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -246,8 +246,8 @@ std::vector<int32_t> ExchangeConcurrent(const CommSequence& reference, const Com
                                         std::optional<Nanos> offset) {
   std::vector<int32_t> positions;
   for (int32_t i = 0; i + 1 < member.size(); ++i) {
-    const bool exchange = AgreeExchanged(reference, member, i, shift) ||
-                          (offset && EndsExchanged(reference, member, i, shift, *offset));
+    const bool exchange =
+        AgreeExchanged(reference, member, i, shift) || (offset && EndsExchanged(reference, member, i, shift, *offset));
     if (!exchange) continue;
     if (positions.empty()) {
       for (int32_t k = 0; k < member.size(); ++k) positions.push_back(k + shift);

@@ -41,9 +41,9 @@ struct SequenceSummary {
   uint64_t signature = 0x9e3779b97f4a7c15U;  // of kinds and shared sizes in order: equal where the same operations ran
   int64_t first_number = -1;                 // sequence number of the first row
   int64_t last_number = -1;
-  bool numbered = true;                      // every row has a sequence number
-  bool consecutive = true;                   // and they rise by one
-  bool exchanges = false;                    // has send/receive kernels that name no peer
+  bool numbered = true;     // every row has a sequence number
+  bool consecutive = true;  // and they rise by one
+  bool exchanges = false;   // has send/receive kernels that name no peer
 
   void Add(const CommInstance& row);
 };

@@ -21,15 +21,15 @@ struct MeshDim {
 
 struct TestJobSpec {
   std::vector<MeshDim> dims{{"dp", 2}, {"tp", 2}};  // outermost first, ranks in row-major order
-  bool device = false;         // named groups with sequence numbers
-  bool declared = true;        // metadata lists the groups of each rank
+  bool device = false;                              // named groups with sequence numbers
+  bool declared = true;                             // metadata lists the groups of each rank
   int ranks_per_host = 1 << 20;
   int steps = 6;
-  int per_step = 4;            // collectives of each dimension in a step, sends of each stage
-  Nanos compute = 3'000'000;   // before each operation, at most
+  int per_step = 4;           // collectives of each dimension in a step, sends of each stage
+  Nanos compute = 3'000'000;  // before each operation, at most
   Nanos transfer = 300'000;
-  Nanos end_jitter = 5'000;    // half width, uniform
-  std::vector<Nanos> offset;   // per host; own = true + offset + drift * (true - start)
+  Nanos end_jitter = 5'000;   // half width, uniform
+  std::vector<Nanos> offset;  // per host; own = true + offset + drift * (true - start)
   std::vector<double> drift;
   unsigned seed = 1;
 };
@@ -64,7 +64,8 @@ class TestJobMaker {
           if (spec_.dims[d].name == "pp") {
             Pipeline(d, step);
           } else {
-            for (const auto& group : Groups(d)) Collective(GroupName(d, group), group, OpOf(d, k), 1000 * (k + 1), step);
+            for (const auto& group : Groups(d))
+              Collective(GroupName(d, group), group, OpOf(d, k), 1000 * (k + 1), step);
           }
         }
       }

@@ -29,9 +29,9 @@ struct GroupTable {
   std::unordered_map<uint64_t, std::vector<int32_t>> index_;  // looked up only
 };
 
-// Fills everything that names and lists settle. A group is its rank set, its description and, where one rank has several
-// with both equal, its place among them in order of creation; never its local name alone. Lists cut at 30 are completed
-// from the same rank's metadata, else from a like group of another rank, else (size = world) from the world.
+// Fills everything that names and lists settle. A group is its rank set, its description and, where one rank has
+// several with both equal, its place among them in order of creation; never its local name alone. Lists cut at 30 are
+// completed from the same rank's metadata, else from a like group of another rank, else (size = world) from the world.
 [[nodiscard]] GroupTable ResolveNamedGroups(const std::vector<RankComms>& ranks, int world_size);
 
 // The number of ranks in the job: `world_size`, or where it is unknown what lists and files show.

@@ -12,7 +12,7 @@ namespace headway::trace {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr size_t kPeers = 3;       // other members a rank is compared with, per group
+constexpr size_t kPeers = 3;  // other members a rank is compared with, per group
 // Of one row of full agreement with the other members: what a hint is worth where they do not decide.
 constexpr double kPlaceHint = 0.20;
 constexpr double kLikeHint = 0.10;
@@ -122,8 +122,8 @@ class LaneAssigner {
     return chosen;
   }
 
-  static void Take(std::vector<std::vector<double>>* best, std::vector<std::vector<int32_t>>* taken, size_t l,
-                   size_t k, double total, int32_t run) {
+  static void Take(std::vector<std::vector<double>>* best, std::vector<std::vector<int32_t>>* taken, size_t l, size_t k,
+                   double total, int32_t run) {
     (*best)[l][k] = total;
     (*taken)[l][k] = run;
   }
@@ -189,8 +189,7 @@ class LaneAssigner {
     const auto key = swap ? std::tuple(b.rank_index, run_index(b, theirs), a.rank_index, run_index(a, mine))
                           : std::tuple(a.rank_index, run_index(a, mine), b.rank_index, run_index(b, theirs));
     if (const auto known = agreement_.find(key); known != agreement_.end()) return known->second;
-    const std::optional<Nanos> offset =
-        a.rank->host == b.rank->host ? std::optional<Nanos>(0) : std::optional<Nanos>();
+    const std::optional<Nanos> offset = a.rank->host == b.rank->host ? std::optional<Nanos>(0) : std::optional<Nanos>();
     const double score = swap ? JudgeTogether(b.Sequence(theirs), a.Sequence(mine), offset).score
                               : JudgeTogether(a.Sequence(mine), b.Sequence(theirs), offset).score;
     return agreement_[key] = score;

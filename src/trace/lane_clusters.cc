@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kAlwaysTogether = 0.97;  // share of operations that overlap, in a group
 constexpr double kAgrees = 0.6;
-constexpr size_t kEnoughRows = 24;        // for the scatter of ends to say something
+constexpr size_t kEnoughRows = 24;  // for the scatter of ends to say something
 
 // A lane, or a pair of threads, that is taken for one group on its rank.
 struct Unit {
@@ -106,7 +106,8 @@ class LaneClusterer {
   // Every member with its neighbour in the part; the leader was checked with all.
   bool HoldsTogether(const std::vector<size_t>& part) {
     for (size_t k = 1; k + 1 < part.size(); ++k) {
-      if (Judge(std::min(part[k], part[k + 1]), std::max(part[k], part[k + 1])).overlapping < kAlwaysTogether) return false;
+      if (Judge(std::min(part[k], part[k + 1]), std::max(part[k], part[k + 1])).overlapping < kAlwaysTogether)
+        return false;
     }
     return true;
   }

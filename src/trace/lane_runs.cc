@@ -61,8 +61,7 @@ std::vector<RankLanes> CollectLanes(const std::vector<RankComms>& ranks, const G
       if (!rows[l].empty()) lanes.locals.push_back(static_cast<int32_t>(l));
     }
     const auto tid = [&](int32_t local) { return ranks[r].groups[static_cast<size_t>(local)].lane_tid; };
-    std::stable_sort(lanes.locals.begin(), lanes.locals.end(),
-                     [&](int32_t a, int32_t b) { return tid(a) < tid(b); });
+    std::stable_sort(lanes.locals.begin(), lanes.locals.end(), [&](int32_t a, int32_t b) { return tid(a) < tid(b); });
     const auto& made = ranks[r].runloop_tids;
     for (const int32_t local : lanes.locals) {
       const auto at = std::find(made.begin(), made.end(), tid(local));

@@ -7,8 +7,8 @@
 namespace headway::trace {
 namespace {
 
-constexpr Nanos kFarthest = kSecond;       // distances above count as this
-constexpr Nanos kSkip = 2 * kSecond;       // what it costs to leave a row of the smaller side alone
+constexpr Nanos kFarthest = kSecond;  // distances above count as this
+constexpr Nanos kSkip = 2 * kSecond;  // what it costs to leave a row of the smaller side alone
 constexpr Nanos kImpossible = 4 * kSecond;
 constexpr Nanos kSlack = 20 * kMicrosecond;
 
@@ -57,7 +57,8 @@ FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, Nanos 
     cost[0] = before[0] + kSkip;
     step[i * (m + 1)] = kSkipFew;
     for (size_t j = 1; j <= m; ++j) {
-      const Nanos pair = before[j - 1] + Distance(few[static_cast<int32_t>(i) - 1], many[static_cast<int32_t>(j) - 1], offset);
+      const Nanos pair =
+          before[j - 1] + Distance(few[static_cast<int32_t>(i) - 1], many[static_cast<int32_t>(j) - 1], offset);
       Nanos best = pair;
       Step how = kPair;
       if (cost[j - 1] < best) {

@@ -80,7 +80,8 @@ class PointToPointMatcher {
     const CommInstance& row = Row(r, row_index);
     int32_t group = table_.of_local[r][static_cast<size_t>(row.local_group)];
     if (group < 0) group = pipeline;
-    if (group >= 0 && !std::binary_search(Group(group).ranks.begin(), Group(group).ranks.end(), ranks_[r].rank)) group = -1;
+    if (group >= 0 && !std::binary_search(Group(group).ranks.begin(), Group(group).ranks.end(), ranks_[r].rank))
+      group = -1;
     const RankId peer = PeerOf(ranks_[r].rank, row, group);
     if (peer >= 0) {
       flows_[{ranks_[r].rank, peer, group}].Of(row.op).push_back(row_index);
@@ -175,7 +176,8 @@ class PointToPointMatcher {
     }
   }
 
-  bool Peel(const std::vector<RankId>& order, const std::vector<Traffic*>& stages, size_t end, size_t next, int32_t group) {
+  bool Peel(const std::vector<RankId>& order, const std::vector<Traffic*>& stages, size_t end, size_t next,
+            int32_t group) {
     if (stages[end] == nullptr || stages[next] == nullptr) return false;
     if (stages[end]->size() == 0) return stages[next]->size() > 0;
     const int32_t a = index_of_rank_.at(order[end]), b = index_of_rank_.at(order[next]);
@@ -251,21 +253,25 @@ class PointToPointMatcher {
   void Publish() {
     int64_t inferred = 0;
     for (auto& [key, pairs] : pairs_) {
-      JobGroup group{.ranks = {key.low, key.high}, .desc = std::string(key.desc), .inferred = key.inferred, .is_p2p = true};
+      JobGroup group{
+          .ranks = {key.low, key.high}, .desc = std::string(key.desc), .inferred = key.inferred, .is_p2p = true};
       inferred += key.inferred ? 1 : 0;
       std::vector<std::pair<Nanos, size_t>> order;
       for (size_t i = 0; i < pairs.size(); ++i) {
         const Pair& p = pairs[i];
         order.emplace_back(std::max(clocks_.Aligned(p.rank_a, RowOf(p.rank_a, p.row_a).start),
-                                    clocks_.Aligned(p.rank_b, RowOf(p.rank_b, p.row_b).start)), i);
+                                    clocks_.Aligned(p.rank_b, RowOf(p.rank_b, p.row_b).start)),
+                           i);
       }
       std::sort(order.begin(), order.end());
       for (size_t k = 0; k < order.size(); ++k) {
         const Pair& p = pairs[order[k].second];
         const CommInstance& a = RowOf(p.rank_a, p.row_a);
         const CommInstance& b = RowOf(p.rank_b, p.row_b);
-        Collective c{.group = static_cast<int32_t>(out_.groups.size()), .ordinal = static_cast<int64_t>(k),
-                     .op = CommOp::kSendRecv, .bytes = std::max(a.bytes, b.bytes)};
+        Collective c{.group = static_cast<int32_t>(out_.groups.size()),
+                     .ordinal = static_cast<int64_t>(k),
+                     .op = CommOp::kSendRecv,
+                     .bytes = std::max(a.bytes, b.bytes)};
         c.step = std::max(CommSequence::StepNumberOf(ranks_[static_cast<size_t>(p.rank_a)], a),
                           CommSequence::StepNumberOf(ranks_[static_cast<size_t>(p.rank_b)], b));
         c.members = {{p.rank_a, p.row_a}, {p.rank_b, p.row_b}};
@@ -286,9 +292,9 @@ class PointToPointMatcher {
   const ClockAlignment& clocks_;
   PointToPointMatch out_;
   std::unordered_map<RankId, int32_t> index_of_rank_;
-  std::map<std::tuple<RankId, RankId, int32_t>, Traffic> flows_;      // own, peer, group
-  std::map<std::pair<int32_t, int32_t>, Traffic> peerless_;           // group, rank index
-  std::map<int32_t, Traffic> lonely_;                                 // rank index
+  std::map<std::tuple<RankId, RankId, int32_t>, Traffic> flows_;  // own, peer, group
+  std::map<std::pair<int32_t, int32_t>, Traffic> peerless_;       // group, rank index
+  std::map<int32_t, Traffic> lonely_;                             // rank index
   std::map<std::pair<int32_t, int32_t>, double> lonely_fit_;
   std::map<PairKey, std::vector<Pair>> pairs_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs sends with receives: the k-th from a to b with the k-th on b from a. Where no row names its peer, the group does
-// (two members), or the neighbours in it, by counts and times.
+// Pairs sends with receives: the k-th from a to b with the k-th on b from a. Where no row names its peer, the group
+// does (two members), or the neighbours in it, by counts and times.
 #pragma once
 
 #include <cstdint>

@@ -26,10 +26,9 @@ RankComms Rank(RankId rank, std::vector<LocalGroup> groups, std::vector<CommInst
 // Peers count within the group as written: in [6, 2], 0 is rank 6 and 1 is rank 2.
 TEST(PointToPoint, PeersCountInTheWrittenOrderOfTheGroup) {
   const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {6, 2}, .is_device = true}};
-  const JobComms joined =
-      JoinComms({Rank(2, pp, {Row(CommOp::kSend, 0, 2, 0, 0), Row(CommOp::kRecv, 3, 6, 0, 0)}),
-                 Rank(6, pp, {Row(CommOp::kRecv, 1, 2, 1, 0), Row(CommOp::kSend, 5, 6, 1, 0)})},
-                8);
+  const JobComms joined = JoinComms({Rank(2, pp, {Row(CommOp::kSend, 0, 2, 0, 0), Row(CommOp::kRecv, 3, 6, 0, 0)}),
+                                     Rank(6, pp, {Row(CommOp::kRecv, 1, 2, 1, 0), Row(CommOp::kSend, 5, 6, 1, 0)})},
+                                    8);
   ASSERT_EQ(joined.collectives.size(), 2u);
   EXPECT_EQ(joined.unmatched_instances, 0);
   const JobGroup& group = joined.groups[static_cast<size_t>(joined.collectives[0].group)];
@@ -42,10 +41,10 @@ TEST(PointToPoint, PeersCountInTheWrittenOrderOfTheGroup) {
 
 TEST(PointToPoint, GlobalPeersOfTheWorldGroup) {
   const std::vector<LocalGroup> world{{.name = "0", .desc = "default_pg", .ranks = {0, 1, 2, 3}, .is_device = true}};
-  const JobComms joined = JoinComms({Rank(0, world, {Row(CommOp::kSend, 0, 2, 3, 0), Row(CommOp::kSend, 4, 6, 2, 0)}),
-                                     Rank(2, world, {Row(CommOp::kRecv, 5, 6, 0, 0)}),
-                                     Rank(3, world, {Row(CommOp::kRecv, 1, 2, 0, 0)})},
-                                    4);
+  const JobComms joined =
+      JoinComms({Rank(0, world, {Row(CommOp::kSend, 0, 2, 3, 0), Row(CommOp::kSend, 4, 6, 2, 0)}),
+                 Rank(2, world, {Row(CommOp::kRecv, 5, 6, 0, 0)}), Rank(3, world, {Row(CommOp::kRecv, 1, 2, 0, 0)})},
+                4);
   ASSERT_EQ(joined.collectives.size(), 2u);
   EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[0].group)].ranks, (std::vector<RankId>{0, 3}));
   EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[1].group)].ranks, (std::vector<RankId>{0, 2}));
@@ -65,11 +64,10 @@ TEST(PointToPoint, SendWithoutReceiverIsCounted) {
 TEST(PointToPoint, ExchangeKernelsOfAPipelineArePairedWithNeighbours) {
   const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {0, 1, 2, 3}, .is_device = true}};
   const auto x = [](int start, int end) { return Row(CommOp::kSendRecv, start, end, -1, 0); };
-  const JobComms joined = JoinComms({Rank(0, pp, {x(0, 2), x(40, 62)}),
-                                     Rank(1, pp, {x(1, 2), x(10, 12), x(30, 52), x(60, 62)}),
-                                     Rank(2, pp, {x(3, 12), x(20, 22), x(25, 42), x(50, 52)}),
-                                     Rank(3, pp, {x(13, 22), x(40, 42)})},
-                                    4);
+  const JobComms joined =
+      JoinComms({Rank(0, pp, {x(0, 2), x(40, 62)}), Rank(1, pp, {x(1, 2), x(10, 12), x(30, 52), x(60, 62)}),
+                 Rank(2, pp, {x(3, 12), x(20, 22), x(25, 42), x(50, 52)}), Rank(3, pp, {x(13, 22), x(40, 42)})},
+                4);
   ASSERT_EQ(joined.collectives.size(), 6u);
   EXPECT_EQ(joined.unmatched_instances, 0);
   for (const Collective& c : joined.collectives) {

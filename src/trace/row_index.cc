@@ -16,7 +16,8 @@ RowIndex::OfRank RowIndex::Sort(const RankComms& rank, const std::vector<int32_t
   std::vector<int32_t> slice_of_local(of_local.size(), -1);
   for (size_t l = 0; l < of_local.size(); ++l) {
     if (of_local[l] < 0) continue;
-    const auto at = std::find_if(out.slices.begin(), out.slices.end(), [&](const Slice& s) { return s.group == of_local[l]; });
+    const auto at =
+        std::find_if(out.slices.begin(), out.slices.end(), [&](const Slice& s) { return s.group == of_local[l]; });
     slice_of_local[l] = static_cast<int32_t>(at - out.slices.begin());
     if (at == out.slices.end()) out.slices.push_back({.group = of_local[l]});
   }

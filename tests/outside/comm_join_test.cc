@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The join on traces of real jobs: eight labelled cases with several process groups on a host backend, and one step of
-// DLRM on eight devices. The truth stands in files beside the traces, written by the jobs themselves.
+// The join on traces of real jobs: fourteen labelled cases with several process groups on a host backend, and one step
+// of DLRM on eight devices. The truth stands in files beside the traces, written by the jobs themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 #include <map>
 #include <memory>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/input_set.h"
 #include "base/test_folder.h"
+#include "pattern/pattern_builder.h"
 #include "trace/comm.h"
 #include "trace/reader_registry.h"
 
@@ -26,92 +26,29 @@ namespace {
 #define SKIP_WITHOUT(path) \
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no outside data at " << (path)
 
-// Keeps the communication rows and step marks of one file.
-class CommSink : public EventSink {
- public:
-  void OnEvent(const Event& event) override {
-    const bool comm = event.kind == EventKind::kCommKernel || event.kind == EventKind::kCommHost;
-    if (comm || event.kind == EventKind::kStep) events.push_back(event);
-  }
-  uint32_t OnComm(const CommDetail& detail) override {
-    details.push_back(detail);
-    return static_cast<uint32_t>(details.size()) - 1;
-  }
-  uint32_t OnCopy(const CopyDetail&) override { return 0; }
-  uint32_t OnKernel(const KernelDetail&) override { return 0; }
-
-  std::vector<Event> events;
-  std::vector<CommDetail> details;
-};
-
-void AddSteps(const CommSink& sink, const StringPool& names, RankComms* out) {
-  std::set<std::pair<Nanos, int64_t>> steps;
-  for (const Event& e : sink.events) {
-    if (e.kind != EventKind::kStep) continue;
-    const std::string name(names.Get(e.name));
-    steps.emplace(e.start, std::stoll(name.substr(name.find('#') + 1)));
-  }
-  for (const auto& [start, number] : steps) {
-    out->step_starts.push_back(start);
-    out->step_numbers.push_back(number);
-  }
-}
-
-RankComms Extract(CommSink* sink, const TraceReader& reader) {
-  const RankMeta& meta = reader.meta();
-  RankComms out{.rank = meta.rank, .host = meta.host, .host_known = !meta.host.empty(), .declared = meta.groups};
-  if (!out.host_known) out.host = "?" + std::to_string(out.rank);
-  AddSteps(*sink, reader.names(), &out);
-  std::sort(sink->events.begin(), sink->events.end(), Before);
-  std::map<LaneId, int32_t> local;
-  std::set<int64_t> runloops;
-  for (const Lane& lane : meta.lanes) {
-    if (lane.name.find("runloop") != std::string::npos) runloops.insert(lane.tid);
-  }
-  for (const Event& e : sink->events) {
-    if (e.kind == EventKind::kStep) continue;
-    const CommDetail& detail = sink->details.at(e.detail - 1);
-    const bool blocking = detail.op == CommOp::kSend || detail.op == CommOp::kRecv;
-    const auto [at, added] = local.try_emplace(e.lane, static_cast<int32_t>(out.groups.size()));
-    if (added) {
-      out.groups.push_back({.lane = e.lane, .lane_tid = meta.lanes[e.lane].tid, .is_device = meta.lanes[e.lane].is_device,
-                            .is_p2p = blocking});
-      if (!blocking && !meta.lanes[e.lane].is_device) runloops.insert(meta.lanes[e.lane].tid);
-    }
-    CommInstance row{.start = e.start, .end = e.end(), .bytes = detail.bytes, .seq = detail.seq, .op = detail.op};
-    row.start -= row.start % kCommTick;
-    row.end -= row.end % kCommTick;
-    row.local_group = at->second;
-    row.peer = detail.peer;
-    row.step = static_cast<int32_t>(std::upper_bound(out.step_starts.begin(), out.step_starts.end(), e.start) -
-                                    out.step_starts.begin()) - 1;
-    out.instances.push_back(row);
-  }
-  out.runloop_tids.assign(runloops.begin(), runloops.end());
-  return out;
-}
-
+// What the fold leaves of each rank's communication.
 std::vector<RankComms> ReadJob(const std::string& path) {
   std::vector<RankComms> ranks;
   const std::vector<std::string> paths{path};
   for (const InputItem& item : ListInputs(paths).items) {
     auto source = item.Open();
     if (!source) continue;
-    CommSink sink;
+    pattern::PatternBuilder builder({});
     std::unique_ptr<TraceReader> reader;
-    for (bool more = true; more;) {
+    while (true) {
       const auto chunk = (*source)->Next();
-      more = chunk && !chunk->empty();
-      if (!more) break;
+      if (!chunk || chunk->empty()) break;
       if (reader == nullptr) {
         const TraceFormat* format = FindTraceFormat(chunk->substr(0, 512), item.display_name);
         if (format == nullptr) break;
-        reader = format->make(&sink, {.source = item.display_name, .rules = nullptr});
+        reader = format->make(&builder, {.source = item.display_name, .rules = nullptr});
       }
-      more = reader->Feed(*chunk).has_value();
+      if (!reader->Feed(*chunk)) break;
     }
     if (reader == nullptr || !reader->Finish() || reader->meta().lanes.empty()) continue;
-    ranks.push_back(Extract(&sink, *reader));
+    const StringPool names = reader->TakeNames();
+    auto rank = builder.Finish(reader->TakeMeta(), names, reader->log());
+    if (rank) ranks.push_back(std::move(rank->comms));
   }
   std::sort(ranks.begin(), ranks.end(), [](const RankComms& a, const RankComms& b) { return a.rank < b.rank; });
   return ranks;
