@@ -12,6 +12,7 @@
 #include "diagnose/comparison.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/report_builder.h"
+#include "diagnose/step_selection.h"
 #include "diagnose/timeline.h"
 #include "headway_version.h"
 #include "report/html_renderer.h"
@@ -25,7 +26,7 @@ namespace {
 struct DiagnoseFlags {
   std::vector<std::string> paths;
   bool json = false, quiet = false, list = false;
-  std::string html, timeline, baseline, section, fail_on, gpu_events = "all", last_step = "keep";
+  std::string html, timeline, steps, baseline, section, fail_on, gpu_events = "all", last_step = "keep";
   std::vector<std::string> skip;
   IngestOptions ingest;
   int top = 5;
@@ -48,6 +49,7 @@ CommandLine Describe(DiagnoseFlags* f) {
        .help = "write what every rank did to FILE, for ui.perfetto.dev",
        .text = &f->timeline,
        .value_name = "FILE"},
+      {.names = "--steps", .help = "only these steps, such as 100:110", .text = &f->steps, .value_name = "A:B"},
       {.names = "--baseline",
        .help = "an earlier run to compare with: what changed, and slowdowns all ranks share",
        .text = &f->baseline,
@@ -83,6 +85,19 @@ CommandLine Describe(DiagnoseFlags* f) {
       {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
   };
   return line;
+}
+
+Result<void> CheckFlags(const DiagnoseFlags& flags) {
+  if (flags.top < 1) return MakeError(ErrorCode::kInvalidArgument, "--top takes a number of 1 or more");
+  for (const std::string& name : flags.skip) {
+    const auto analyses = diagnose::Analyses();
+    if (std::none_of(analyses.begin(), analyses.end(), [&](const auto& a) { return name == a.name; })) {
+      return MakeError(ErrorCode::kInvalidArgument, "there is no analysis '" + name + "' to skip (see --list)");
+    }
+  }
+  if (flags.steps.empty()) return {};
+  if (const auto steps = diagnose::ParseSteps(flags.steps); !steps) return std::unexpected(steps.error());
+  return {};
 }
 
 int ListAnalyses() {
@@ -131,17 +146,22 @@ Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::S
   const diagnose::ReportOptions options = OptionsOf(flags);
   report::ReportDoc doc = diagnose::BuildReport(diagnosis, options);
   for (report::Section& section : extra) doc.sections.push_back(std::move(section));
+  // The answer first: a page that cannot be written must not cost it.
+  if (flags.json) {
+    if (Result<void> written = WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
+        !written) {
+      return written;
+    }
+  } else {
+    const Result<std::string> text = RenderTerminal(doc, flags);
+    if (!text) return MakeError(ErrorCode::kInvalidArgument, text.error().message);  // no such section
+    if (Result<void> written = WriteOut(*text); !written) return written;
+  }
   if (!flags.html.empty()) {
     if (Result<void> written = WritePage(doc, flags.html); !written) return written;
   }
-  if (!flags.timeline.empty()) {
-    if (Result<void> written = WriteFileAtomically(flags.timeline, diagnose::PerfettoJson(diagnosis)); !written)
-      return written;
-  }
-  if (flags.json) return WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
-  const Result<std::string> text = RenderTerminal(doc, flags);
-  if (!text) return std::unexpected(text.error());
-  return WriteOut(*text);
+  if (!flags.timeline.empty()) return WriteFileAtomically(flags.timeline, diagnose::PerfettoJson(diagnosis));
+  return {};
 }
 
 }  // namespace
@@ -154,12 +174,17 @@ int RunDiagnose(std::span<const std::string> args) {
     return Fail("diagnose",
                 {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
   }
+  if (const Result<void> sensible = CheckFlags(flags); !sensible) return Fail("diagnose", sensible.error());
   flags.ingest.quiet = flags.quiet;
   flags.ingest.fold.linked_only = flags.gpu_events == "linked";
   flags.ingest.fold.drop_last_step = flags.last_step == "drop";
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());
   RemarkProblems("diagnose", in->problems, flags.quiet);
+  if (!flags.steps.empty()) {
+    const auto [first, last] = diagnose::ParseSteps(flags.steps).value();
+    for (pattern::RankPattern& rank : in->ranks) diagnose::SelectSteps(first, last, &rank);
+  }
   diagnose::Diagnosis diagnosis = diagnose::Diagnose(std::move(in->ranks), {flags.skip});
   std::vector<report::Section> extra;
   if (!flags.baseline.empty()) {
@@ -173,6 +198,10 @@ int RunDiagnose(std::span<const std::string> args) {
     diagnosis.findings.insert(diagnosis.findings.begin(), uniform.begin(), uniform.end());
   }
   if (Result<void> done = Publish(diagnosis, std::move(extra), flags); !done) return Fail("diagnose", done.error());
+  if (diagnose::LacksTime(diagnosis.job)) {
+    return Fail("diagnose", {ErrorCode::kCorrupt, "the steps have no length: the clocks in these files say nothing",
+                             flags.paths.front()});
+  }
   if (diagnose::LacksCommunication(diagnosis.job)) {
     return Fail("diagnose", {ErrorCode::kCorrupt,
                              "no communication was found although several ranks were read, so the answer rests on too "

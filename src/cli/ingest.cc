@@ -55,6 +55,7 @@ Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
     if (Result<void> fed = reader->Feed(*chunk); !fed) return std::unexpected(fed.error());
   }
   if (Result<void> finished = reader->Finish(); !finished) return std::unexpected(finished.error());
+  if (builder.events() == 0) return MakeError(ErrorCode::kUnsupported, "the file holds no events", source->name());
   if (const std::optional<Error> damage = source->damage()) {
     extra.Add(trace::ProblemKind::kDropped, "file-damaged", -1, damage->message);
   }
@@ -153,6 +154,9 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
     if (!parsed) return std::unexpected(parsed.error());
     map = std::move(*parsed);
   }
+  if (options.threads < 0 || options.threads > 1024) {
+    return MakeError(ErrorCode::kInvalidArgument, "--threads takes a number from 0 (all) to 1024");
+  }
   const int threads = ThreadCount(options.threads);
   InputSet set = ListInputs(paths, threads);
   pattern::FoldOptions fold = options.fold;
@@ -177,6 +181,12 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   for (RankPattern& rank : out.ranks) metas.push_back(&rank.meta);
   trace::ImportLog log;
   const std::vector<size_t> left_out = trace::AssignRanks(metas, map, &log);
+  for (const size_t i : left_out) {
+    out.problems.push_back({ErrorCode::kCorrupt,
+                            "another file has rank " + std::to_string(out.ranks[i].meta.rank) +
+                                " already; this one is left out (--rank-map tells them apart)",
+                            out.sources[i].name});
+  }
   for (size_t i = left_out.size(); i-- > 0;) {
     out.ranks.erase(out.ranks.begin() + static_cast<ptrdiff_t>(left_out[i]));
     out.sources.erase(out.sources.begin() + static_cast<ptrdiff_t>(left_out[i]));

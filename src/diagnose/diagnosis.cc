@@ -22,6 +22,11 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   const ExcessTable excess = ComputeExcess(out.job);
   FunctionView view(out.job);
   AnalysisOutput found;
+  // Without any length of time there is nothing to compare.
+  if (out.job.median_step <= 0) {
+    out.not_checked.push_back({"everything", "the steps in these files have no length: their clocks say nothing"});
+    return out;
+  }
   for (const Analysis& analysis : Analyses()) {
     if (std::find(options.skip.begin(), options.skip.end(), analysis.name) != options.skip.end()) {
       found.not_checked.push_back({analysis.what, "switched off by --skip"});
@@ -34,6 +39,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   out.findings = std::move(priced.findings);
   out.all_removed_per_step = priced.all_removed_per_step;
   out.not_checked = std::move(found.not_checked);
+  for (const std::string& doubt : out.job.doubts) out.not_checked.push_back({"the job as a whole", doubt});
   if (LacksCommunication(out.job)) {
     out.not_checked.push_back({"waiting, links and what fixing a cause brings",
                                "no communication was found in any of the traces; name your kernels with --name-rules"});

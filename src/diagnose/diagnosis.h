@@ -29,6 +29,8 @@ struct Diagnosis {
 // Several ranks were read and none of them communicates: names that no rule knows, or traces of something else. What
 // peers show still counts; who waits for whom cannot be said.
 [[nodiscard]] bool LacksCommunication(const Job& job);
+// No step has any length: nothing was looked at.
+[[nodiscard]] inline bool LacksTime(const Job& job) { return job.median_step <= 0; }
 
 [[nodiscard]] Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options = {});
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "diagnose/coordinates.h"
 #include "diagnose/peers.h"
@@ -56,14 +57,37 @@ void FillSteps(Job* job) {
   }
 }
 
+// World sizes beyond this are taken for damage: no list of missing ranks is made of them.
+constexpr int32_t kLargestWorld = 4'000'000;
+
 void FillWorld(Job* job) {
+  std::set<int32_t> sizes;
   for (const RankPattern& rank : job->ranks) {
-    job->world_size = std::max({job->world_size, rank.meta.world_size, rank.meta.rank + 1});
+    const int32_t world = rank.meta.world_size > kLargestWorld ? 0 : rank.meta.world_size;
+    if (world > 0) sizes.insert(world);
+    job->world_size = std::max({job->world_size, world, rank.meta.rank + 1});
+  }
+  if (sizes.size() > 1) {
+    job->doubts.push_back("the traces name world sizes from " + std::to_string(*sizes.begin()) + " to " +
+                          std::to_string(*sizes.rbegin()) + ": they may be of different jobs");
   }
   size_t next = 0;
   for (RankId rank = 0; rank < job->world_size; ++rank) {
     while (next < job->ranks.size() && job->ranks[next].meta.rank < rank) ++next;
     if (next >= job->ranks.size() || job->ranks[next].meta.rank != rank) job->missing.push_back(rank);
+  }
+}
+
+// Files cut off or damaged: what they hold counts, but it is not the whole window.
+void FillDamage(Job* job) {
+  for (const RankPattern& rank : job->ranks) {
+    const bool cut =
+        rank.log.Count("truncated-tail") + rank.log.Count("file-damaged") + rank.log.Count("file-unreadable") > 0;
+    if (!cut) continue;
+    std::string text = "the file of rank " + std::to_string(rank.meta.rank) + " is cut off or damaged";
+    text += rank.steps.empty() ? ", no step of it is whole"
+                               : "; its last step read is #" + std::to_string(rank.steps.back().number);
+    job->doubts.push_back(std::move(text));
   }
 }
 
@@ -75,6 +99,7 @@ Job JoinJob(std::vector<RankPattern> ranks) {
   std::sort(job.ranks.begin(), job.ranks.end(),
             [](const RankPattern& a, const RankPattern& b) { return a.meta.rank < b.meta.rank; });
   FillWorld(&job);
+  FillDamage(&job);
   FillSteps(&job);
   // JoinComms reads the rows in place: they are moved out of the patterns and back.
   std::vector<trace::RankComms> comms;

@@ -23,6 +23,7 @@ struct Job {
   std::vector<pattern::RankPattern> ranks;  // by rank; one entry a rank with a file
   int32_t world_size = 0;                   // as written, else the highest rank + 1
   std::vector<RankId> missing;              // ranks of the world without a file
+  std::vector<std::string> doubts;          // why these may not be the ranks of one job, or not all of it; sentences
   trace::JobComms comms;
   graph::SegmentGraph graph;
   replay::SegmentTimes base;  // the graph replayed unchanged

@@ -264,6 +264,8 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       unexplained.insert(unexplained.end(), kinds.begin(), kinds.end());
     }
   }
+  // Two steps, or one, say too little about a whole network.
+  if (job.num_steps() < 3 || job.median_step <= 0) return;
   const Nanos exposed = ExposedPerStep(job, unexplained);
   if (exposed * 100 >= job.median_step * 45) out->candidates.push_back(MakeSlowFabric(in, unexplained, exposed));
 }

@@ -208,7 +208,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   finding.id = cause.name + "-" + std::to_string(finding.scope.ranks[0]);
   finding.evidence.push_back(OwnTimeEvidence(in, suspect.rank, peers, steps));
   if (why.node >= 0) {
-    const auto n = static_cast<Nanos>(steps.size());
+    const auto n = static_cast<Nanos>(std::max<size_t>(1, steps.size()));
     finding.evidence.push_back(
         {"time in " + why.function + " per struck step", Milliseconds(why.node_own / n), "",
          Milliseconds(why.node_peers / n),

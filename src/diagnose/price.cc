@@ -12,7 +12,8 @@ using report::Severity;
 namespace {
 
 Severity Judge(const Job& job, const Candidate& candidate, Nanos recoverable) {
-  if (candidate.at_most_info || recoverable < std::max(job.median_step / 100, 2 * candidate.noise)) {
+  if (candidate.at_most_info || recoverable <= 0 ||
+      recoverable < std::max(job.median_step / 100, 2 * candidate.noise)) {
     return Severity::kInfo;
   }
   return recoverable * 5 >= job.median_step ? Severity::kCritical : Severity::kWarning;

@@ -44,6 +44,9 @@ std::string JobLine(const Job& job) {
     if (job.num_steps() > 1) line += "-" + std::to_string(job.steps.back());
     line += ")";
   }
+  const bool marked =
+      std::all_of(job.ranks.begin(), job.ranks.end(), [](const auto& rank) { return rank.steps_marked; });
+  if (!job.steps.empty() && !marked) line += " (not marked in the files: optimizer steps, or the whole file as one)";
   const std::vector<std::string> frameworks = Frameworks(job);
   if (!frameworks.empty()) line += ", " + Join(frameworks, ", ");
   if (!job.missing.empty()) {

@@ -80,6 +80,8 @@ class PatternBuilder::State {
 PatternBuilder::PatternBuilder(const FoldOptions& options) : state_(std::make_unique<State>(options)) {}
 PatternBuilder::~PatternBuilder() = default;
 
+int64_t PatternBuilder::events() const { return state_->events; }
+
 void PatternBuilder::OnEvent(const Event& event) {
   State& s = *state_;
   ++s.events;

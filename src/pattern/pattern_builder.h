@@ -33,6 +33,8 @@ class PatternBuilder : public trace::EventSink {
   uint32_t OnCopy(const trace::CopyDetail& detail) override;
   uint32_t OnKernel(const trace::KernelDetail& detail) override;
 
+  [[nodiscard]] int64_t events() const;  // rows so far
+
   // `meta`, `names` and `log` as the reader left them. Fails when the spill directory is full.
   // Time O(n log n) in the rows, memory the sort buffer plus the distinct names, paths and communication rows.
   [[nodiscard]] Result<RankPattern> Finish(trace::RankMeta meta, const StringPool& names, trace::ImportLog log);

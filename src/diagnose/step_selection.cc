@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/step_selection.h"
+
+#include <charconv>
+
+namespace headway::diagnose {
+
+namespace {
+
+// An empty text leaves `*value` as it is.
+bool ParseNumber(std::string_view text, int64_t* value) {
+  if (text.empty()) return true;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Result<std::pair<int64_t, int64_t>> ParseSteps(std::string_view text) {
+  int64_t first = INT64_MIN, last = INT64_MAX;
+  const size_t colon = text.find(':');
+  const bool one = colon == std::string_view::npos;
+  const bool good = !text.empty() && ParseNumber(text.substr(0, colon), &first) &&
+                    (one || ParseNumber(text.substr(colon + 1), &last));
+  if (one) last = first;
+  if (!good || first > last) {
+    return MakeError(ErrorCode::kInvalidArgument, "--steps takes the first and the last step, such as 100:110");
+  }
+  return std::pair(first, last);
+}
+
+void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank) {
+  std::vector<int32_t> place(rank->steps.size(), -1);  // old index -> new one
+  std::vector<pattern::Step> steps;
+  for (size_t i = 0; i < rank->steps.size(); ++i) {
+    if (rank->steps[i].number < first || rank->steps[i].number > last) continue;
+    place[i] = static_cast<int32_t>(steps.size());
+    steps.push_back(rank->steps[i]);
+  }
+  rank->steps = std::move(steps);
+  std::vector<pattern::FunctionStep> rows;
+  for (pattern::FunctionStep row : rank->function_steps) {
+    row.step = place[static_cast<size_t>(row.step)];
+    if (row.step >= 0) rows.push_back(row);
+  }
+  rank->function_steps = std::move(rows);
+  trace::RankComms& comms = rank->comms;
+  comms.step_numbers.clear();
+  comms.step_starts.clear();
+  for (const pattern::Step& step : rank->steps) {
+    comms.step_numbers.push_back(step.number);
+    comms.step_starts.push_back(step.start);
+  }
+  for (trace::CommInstance& instance : comms.instances) {
+    if (instance.step >= 0) instance.step = place[static_cast<size_t>(instance.step)];
+    if (instance.step < 0) instance.exposed = 0;
+  }
+  if (!rank->steps.empty()) {
+    rank->window_start = rank->steps.front().start;
+    rank->window_end = rank->steps.back().end;
+  }
+}
+
+}  // namespace headway::diagnose
