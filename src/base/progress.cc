@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -93,7 +94,7 @@ std::string Progress::Line(Nanos now) const {
                      " of " + amount(total_);
   if (share > 0.02) {
     const double left = static_cast<double>(now - started_) * (1 - share) / share;
-    line += ", " + FormatDuration(static_cast<Nanos>(left / kSecond + 0.5) * kSecond) + " left";
+    line += ", " + FormatDuration(std::llround(left / kSecond) * kSecond) + " left";
   }
   return line;
 }
