@@ -17,8 +17,8 @@ class StringPool {
   StringPool() { Intern({}); }
   StringPool(const StringPool&) = delete;
   StringPool& operator=(const StringPool&) = delete;
-  StringPool(StringPool&&) = default;
-  StringPool& operator=(StringPool&&) = default;
+  StringPool(StringPool&&) noexcept = default;
+  StringPool& operator=(StringPool&&) noexcept = default;
 
   // The id of `text`, added if new. O(length).
   Id Intern(std::string_view text) {

@@ -80,25 +80,25 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
 // Steps in which nearly all ranks take longer than in their other steps.
 void CommonSteps(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
-  const size_t S = job.num_steps();
-  if (S < 3) return;
+  const size_t num_steps = job.num_steps();
+  if (num_steps < 3) return;
   std::vector<Nanos> usual(job.num_ranks(), 0);
   Nanos noise = 0;
   for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     std::vector<Nanos> row;
-    for (size_t s = 0; s < S; ++s) {
-      if (const Nanos own = in.excess.own[r * S + s]; own != kNoValue) row.push_back(own);
+    for (size_t s = 0; s < num_steps; ++s) {
+      if (const Nanos own = in.excess.own[r * num_steps + s]; own != kNoValue) row.push_back(own);
     }
     usual[r] = Median(std::move(row));
   }
   const Nanos threshold = std::max(4 * noise, job.median_step * 15 / 100);
-  std::vector<Nanos> cost(S, 0);
+  std::vector<Nanos> cost(num_steps, 0);
   std::vector<size_t> struck, quiet;
-  for (size_t s = 0; s < S; ++s) {
+  for (size_t s = 0; s < num_steps; ++s) {
     std::vector<Nanos> longer;
     for (size_t r = 0; r < job.num_ranks(); ++r) {
-      if (const Nanos own = in.excess.own[r * S + s]; own != kNoValue) longer.push_back(own - usual[r]);
+      if (const Nanos own = in.excess.own[r * num_steps + s]; own != kNoValue) longer.push_back(own - usual[r]);
     }
     std::sort(longer.begin(), longer.end());
     if (!longer.empty() && longer[longer.size() / 4] >= threshold) {  // three quarters of the ranks

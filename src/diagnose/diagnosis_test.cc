@@ -26,7 +26,7 @@ std::vector<Finding> Loud(const Diagnosis& d) {
 }
 
 // Some ms of variation that no rank and no step owns: the healthy background of all cases.
-Nanos Own(int rank, int step) { return Ms(100) + ((rank * 7 + step * 5) % 4) * 200 * kMicrosecond; }
+Nanos Own(int rank, int step) { return Ms(100) + Nanos{(rank * 7 + step * 5) % 4} * 200 * kMicrosecond; }
 
 TEST(Diagnosis, HealthyJobHasNoWarning) {
   MadeJob made;

@@ -36,26 +36,26 @@ Nanos Deviation(const std::vector<Nanos>& values) {
 }  // namespace
 
 ExcessTable ComputeExcess(const Job& job) {
-  const size_t S = job.num_steps();
-  const size_t R = job.num_ranks();
+  const size_t num_steps = job.num_steps();
+  const size_t num_ranks = job.num_ranks();
   ExcessTable table;
-  table.steps = S;
-  table.own.assign(R * S, kNoValue);
-  table.excess.assign(R * S, kNoValue);
-  table.typical.assign(R, 0);
-  for (size_t r = 0; r < R; ++r) {
-    for (size_t s = 0; s < S; ++s) {
-      if (const pattern::Step* step = job.StepOf(r, s)) table.own[r * S + s] = OwnTime(*step);
+  table.steps = num_steps;
+  table.own.assign(num_ranks * num_steps, kNoValue);
+  table.excess.assign(num_ranks * num_steps, kNoValue);
+  table.typical.assign(num_ranks, 0);
+  for (size_t r = 0; r < num_ranks; ++r) {
+    for (size_t s = 0; s < num_steps; ++s) {
+      if (const pattern::Step* step = job.StepOf(r, s)) table.own[r * num_steps + s] = OwnTime(*step);
     }
   }
   const Nanos floor = job.median_step * 3 / 1000;
   for (const std::vector<int32_t>& members : job.classes) {
     std::vector<std::pair<Nanos, size_t>> order;
     std::vector<Nanos> sorted;
-    for (size_t s = 0; s < S; ++s) {
+    for (size_t s = 0; s < num_steps; ++s) {
       order.clear();
       for (const int32_t r : members) {
-        const Nanos own = table.own[static_cast<size_t>(r) * S + s];
+        const Nanos own = table.own[static_cast<size_t>(r) * num_steps + s];
         if (own != kNoValue) order.emplace_back(own, static_cast<size_t>(r));
       }
       if (order.size() < 2) continue;
@@ -63,15 +63,15 @@ ExcessTable ComputeExcess(const Job& job) {
       sorted.clear();
       for (const auto& [own, r] : order) sorted.push_back(own);
       for (size_t i = 0; i < order.size(); ++i) {
-        table.excess[order[i].second * S + s] = order[i].first - MedianWithout(sorted, i);
+        table.excess[order[i].second * num_steps + s] = order[i].first - MedianWithout(sorted, i);
       }
     }
     std::vector<Nanos> typical, residual, wander;
     for (const int32_t r : members) {
       std::vector<Nanos> row, own;
-      for (size_t s = 0; s < S; ++s) {
+      for (size_t s = 0; s < num_steps; ++s) {
         if (const Nanos x = table.At(static_cast<size_t>(r), s); x != kNoValue) row.push_back(x);
-        if (const Nanos x = table.own[static_cast<size_t>(r) * S + s]; x != kNoValue) own.push_back(x);
+        if (const Nanos x = table.own[static_cast<size_t>(r) * num_steps + s]; x != kNoValue) own.push_back(x);
       }
       const Nanos usual = Median(own);
       for (const Nanos x : own) wander.push_back(x - usual);
@@ -84,7 +84,7 @@ ExcessTable ComputeExcess(const Job& job) {
     const Nanos noise = residual.empty() ? Deviation(wander) : std::min(Deviation(residual), Deviation(wander));
     table.rank_noise.push_back(std::max(floor, Deviation(typical)));
     // One or two steps cannot show how steps vary: how ranks differ stands in.
-    table.step_noise.push_back(std::max(S < 3 ? table.rank_noise.back() : floor, noise));
+    table.step_noise.push_back(std::max(num_steps < 3 ? table.rank_noise.back() : floor, noise));
   }
   return table;
 }

@@ -35,22 +35,22 @@ Nanos CellThreshold(const AnalysisInput& in, int32_t peer_class) {
 
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   std::vector<Suspect> suspects;
-  const size_t S = in.job.num_steps();
+  const size_t num_steps = in.job.num_steps();
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     const int32_t peer_class = in.job.peer_class[r];
     if (in.job.classes[static_cast<size_t>(peer_class)].size() < 2) continue;
     const Nanos threshold = CellThreshold(in, peer_class);
     Suspect suspect;
     suspect.rank = r;
-    suspect.cost.assign(S, 0);
-    for (size_t s = 0; s < S; ++s) {
+    suspect.cost.assign(num_steps, 0);
+    for (size_t s = 0; s < num_steps; ++s) {
       const Nanos x = in.excess.At(r, s);
       if (x == kNoValue || x < threshold) continue;
       suspect.cost[s] = x;
       suspect.total += x;
       ++suspect.struck;
     }
-    if (suspect.struck > 0 && suspect.total >= static_cast<Nanos>(S) * in.job.median_step / 200) {
+    if (suspect.struck > 0 && suspect.total >= static_cast<Nanos>(num_steps) * in.job.median_step / 200) {
       suspects.push_back(std::move(suspect));
     }
   }
@@ -235,7 +235,7 @@ std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& 
   std::map<std::string, Nanos> by_leaf;
   std::map<std::string, std::string> paths;
   Nanos total = 0;
-  for (Suspect suspect : suspects) {
+  for (const Suspect& suspect : suspects) {
     const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, {});
     const Explanation why =
         Explain(in.job, in.view, {suspect.rank, StruckSteps(suspect)}, SameSteps(peers, StruckSteps(suspect)));

@@ -23,7 +23,7 @@ TEST(ParseSteps, Forms) {
 TEST(SelectSteps, FaultOutsideTheSelectionIsNotSeen) {
   MadeJob made;
   made.steps = 8;
-  made.own = [](int rank, int step) { return 100 * kMillisecond + ((rank + step) % 3) * 100 * kMicrosecond; };
+  made.own = [](int rank, int step) { return 100 * kMillisecond + Nanos{(rank + step) % 3} * 100 * kMicrosecond; };
   made.extra = [](int rank, int step) { return rank == 1 && step == 6 ? 300 * kMillisecond : 0; };
   std::vector<pattern::RankPattern> ranks = Make(made);
   for (pattern::RankPattern& rank : ranks) SelectSteps(1, 4, &rank);

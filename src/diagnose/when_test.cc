@@ -20,7 +20,7 @@ TEST(When, Kinds) {
     WhenKind kind;
     std::vector<int64_t> struck;
   };
-  const Case kCases[] = {
+  const Case cases[] = {
       {"all", {5, 5, 5, 5, 5, 5, 5, 5}, WhenKind::kPersistent, {10, 11, 12, 13, 14, 15, 16, 17}},
       {"six of eight", {5, 0, 5, 5, 5, 5, 0, 5}, WhenKind::kPersistent, {10, 12, 13, 14, 15, 17}},
       {"one step", {0, 0, 0, 9, 0, 0, 0, 0}, WhenKind::kOnce, {13}},
@@ -28,7 +28,7 @@ TEST(When, Kinds) {
       {"every third", {0, 5, 0, 0, 5, 0, 0, 5}, WhenKind::kIntermittent, {11, 14, 17}},
       {"from the fourth on", {0, 0, 0, 5, 5, 5, 5, 5}, WhenKind::kOnset, {13}},
   };
-  for (const Case& c : kCases) {
+  for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const report::When when = ClassifyWhen(c.cost, steps);
     EXPECT_EQ(when.kind, c.kind);

@@ -203,7 +203,7 @@ TEST(CriticalSweep, HelperThreadsAreNotBlamed) {
   // A logger thread of the same process runs one long operator; main runs hundreds.
   RowScript script;
   script.Step(1, 0, 1000);
-  for (int i = 0; i < 100; ++i) script.Row("main", EventKind::kCpuOp, "op", i * 10, 5);
+  for (int64_t i = 0; i < 100; ++i) script.Row("main", EventKind::kCpuOp, "op", i * 10, 5);
   script.Row("logger", EventKind::kCpuOp, "write", 0, 1000);
   const RankPattern p = script.Fold();
   EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(500));

@@ -41,7 +41,7 @@ class RowScript {
     return *this;
   }
 
-  [[nodiscard]] RankPattern Fold(FoldOptions options = {}) const {
+  [[nodiscard]] RankPattern Fold(const FoldOptions& options = {}) const {
     PatternBuilder builder(options);
     for (size_t i = 0; i < events_.size(); ++i) {
       trace::Event event = events_[i];
