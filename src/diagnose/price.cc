@@ -105,7 +105,12 @@ Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates) {
     if (finding.severity != Severity::kInfo) loud.push_back(i);
   }
   if (!loud.empty()) out.all_removed_per_step = pricing.Gain(loud) / steps;
-  for (Candidate& candidate : candidates) out.findings.push_back(std::move(candidate.finding));
+  for (Candidate& candidate : candidates) {
+    // Below half a per cent of the step a remark says nothing: every job has some.
+    const bool nothing =
+        candidate.finding.severity == Severity::kInfo && candidate.finding.recoverable_per_step * 200 < job.median_step;
+    if (!nothing) out.findings.push_back(std::move(candidate.finding));
+  }
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     const bool a_info = a.severity == Severity::kInfo;
     const bool b_info = b.severity == Severity::kInfo;

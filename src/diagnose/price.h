@@ -15,6 +15,7 @@ struct Priced {
 };
 
 // Severity rule (docs/reading-the-report.md). Let c = recoverable time per step, s = the median step.
+// (of info only what brings at least half a per cent of s is kept)
 //   critical: c >= 20 % of s;  warning: c >= max(1 % of s, twice the candidate's noise);  else info.
 // A cause that strikes once is judged by the same c (its total over the window, divided by the steps).
 [[nodiscard]] Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates);
