@@ -61,12 +61,6 @@ std::string StepLine(const Diagnosis& d) {
   if (d.job.num_steps() >= 5) line += " (p95 " + FormatDuration(d.job.p95_step) + ")";
   if (d.all_removed_per_step > 0) {
     line += "; " + FormatDuration(d.all_removed_per_step) + " of it can be won back";
-  } else if (d.job.num_ranks() > 1) {
-    line +=
-        "; nothing found above " + FormatDuration(d.detection_floor) + "/step (" +
-        FormatPercent(
-            static_cast<double>(d.detection_floor) / static_cast<double>(std::max<Nanos>(1, d.job.median_step)), 1) +
-        ")";
   }
   return line;
 }
