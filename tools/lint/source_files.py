@@ -33,5 +33,9 @@ def cxx_files(root):
 
 
 def read(root, name):
-    with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
-        return file.read()
+    """The file's text; empty where it has vanished since it was listed (somebody is at work)."""
+    try:
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
