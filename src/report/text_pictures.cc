@@ -245,7 +245,7 @@ std::string StackedBarsText(const ReportDoc& doc, const StackedBars& bars, const
   const std::vector<Nanos> own = OwnTimes(bars);
   std::vector<size_t> order(own.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t i) { return own[i]; });
+  std::ranges::sort(order, [&](size_t a, size_t b) { return own[a] != own[b] ? own[a] > own[b] : a < b; });
   const size_t shown = LimitOf(options, order.size());
   std::vector<Value> values;
   for (const StackedBars::Series& series : bars.series)
@@ -280,7 +280,10 @@ std::string HeatStripText(const ReportDoc& doc, const HeatStrip& strip, const Te
   const size_t columns = strip.columns.size();
   std::vector<size_t> order(strip.rows.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](size_t row) { return Badness(metric, row, columns); });
+  std::vector<double> badness;
+  for (size_t row = 0; row < strip.rows.size(); ++row) badness.push_back(Badness(metric, row, columns));
+  std::ranges::sort(order,
+                    [&](size_t a, size_t b) { return badness[a] != badness[b] ? badness[a] > badness[b] : a < b; });
   const size_t shown = LimitOf(options, order.size());
   const Range range = RangeOf(metric, strip.rows.size() * columns);
   const size_t cells = std::min<size_t>(columns, static_cast<size_t>(options.width) - 40);

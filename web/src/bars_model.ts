@@ -19,6 +19,8 @@ export function orderByOwn(bars: StackedBars): number[] {
   return own.map((_, i) => i).sort((a, b) => own[b] - own[a] || a - b);
 }
 
+const kWidest = 72;  // of a bar, where there are few
+
 export interface Slot { bar: number; x: number; width: number; merged: number }
 
 // Places `order` over `width` pixels. When bars would be too thin to see, the first `head` keep `headWidth` each and the
@@ -27,7 +29,8 @@ export function placeBars(order: number[], width: number, head: number, headWidt
   const n = order.length;
   if (n === 0 || width <= 0) return [];
   if (width / n >= headWidth * 0.6) {
-    return order.map((bar, i) => ({ bar, x: (i * width) / n, width: width / n, merged: 1 }));
+    const each = Math.min(width / n, kWidest);
+    return order.map((bar, i) => ({ bar, x: i * each, width: each, merged: 1 }));
   }
   const wide = new Set(order.slice(0, head));
   for (const bar of keep) if (wide.size < head * 2) wide.add(bar);

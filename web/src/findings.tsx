@@ -128,7 +128,7 @@ function SmallCard({ finding, number }: { finding: Finding; number: number }) {
         <span class="severity info"><span aria-hidden="true">{kSeverityShapes.info}</span> info</span>
         <span class="number">{number}</span>
         <span class="what">{causeInWords(finding.cause)}, {finding.headline}</span>
-        <span class="num">{duration(finding.recoverable)}</span>
+        <span class="num">{finding.recoverable < 1e6 ? '<1 ms' : duration(finding.recoverable)}</span>
       </summary>
       <Details finding={finding} />
       <button type="button" class="pick" aria-pressed={selection.finding === finding.id} onClick={() => pickFinding(finding.id)}>Show in every picture</button>

@@ -13,6 +13,7 @@ const kLeft = 44;
 const kTop = 20;
 const kBottom = 30;
 const kTallest = 300;
+const kWidestCell = 72;
 
 function labelsFor(grouping: string, data: HeatStrip, doc: Doc, places: Places): string[] | null {
   if (grouping === '') return null;
@@ -52,7 +53,7 @@ export function HeatStripView({ data }: { data: HeatStrip }) {
   const plotHeight = Math.min(kTallest, rowHeight * (steps.to - steps.from));
 
   const ref = useCanvas((c, width, height, ink) => {
-    const w = width - kLeft;
+    const w = Math.min(width - kLeft, (ranks.to - ranks.from) * kWidestCell);
     const bins = binWorst(metric.values, data.columns.length, ordering.order, ranks, steps, w / 1.5, plotHeight / 2, metric.higher_is_worse);
     shown.current = { bins, width: w, height: plotHeight };
     paintCells(c, bins, w, ink);

@@ -9,7 +9,7 @@ export function FactList({ facts }: { facts: Fact[] }) {
   return (
     <dl class="facts">
       {facts.map((fact, i) => (
-        <div key={i}><dt><Term term={fact.term}>{fact.label}</Term></dt><dd class={fact.unit === 'text' ? '' : 'num'}>{format(fact.value, fact.unit)}{fact.note ? <span class="dim"> {fact.note}</span> : null}</dd></div>
+        <div key={i} class={typeof fact.value === 'string' && fact.value.length + fact.note.length > 40 ? 'wide' : undefined}><dt><Term term={fact.term}>{fact.label}</Term></dt><dd class={fact.unit === 'text' ? '' : 'num'}>{format(fact.value, fact.unit)}{fact.note ? <span class="dim"> {fact.note}</span> : null}</dd></div>
       ))}
     </dl>
   );

@@ -7,6 +7,7 @@ import { Term } from './parts';
 import { usePage } from './selection';
 import { filterGroups, groupRows, sortGroups, toCsv } from './table_model';
 
+const kTail = 22;  // characters at the end of a long text that always show
 const kPrinted = 12;  // groups on paper
 const kPage = 60;  // groups shown before the reader asks for more
 
@@ -17,6 +18,11 @@ function save(name: string, text: string): void {
   link.download = `${name}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// Cut in the middle: the end of a path or of a kernel's name says most.
+function LongText({ text }: { text: string }) {
+  return <span class="long-text"><span>{text.slice(0, -kTail)}</span><span>{text.slice(-kTail)}</span></span>;
 }
 
 // A table in a tab not yet opened (`resting`) holds only the rows that paper would show.
@@ -83,7 +89,7 @@ export function TableView({ table, name, resting = false }: { table: Table; name
                     <td key={c} class={isNumeric(unit) ? 'num' : 'text'} title={unit === 'text' && typeof value === 'string' && value.length > 40 ? value : undefined}>
                       {unit === 'rank' && typeof value === 'number' && value >= 0
                         ? <button type="button" class="chip" aria-pressed={selection.ranks.has(value)} onClick={() => pickRank(value)}>{value}</button>
-                        : show(value, c)}
+                        : unit === 'text' && typeof value === 'string' && value.length > 40 ? <LongText text={value} /> : show(value, c)}
                     </td>
                   );
                 })}

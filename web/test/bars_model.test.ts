@@ -20,8 +20,10 @@ test('own time leaves waiting out, and orders the bars; equal ones keep their or
 });
 
 test('few bars share the width evenly', () => {
-  const slots = placeBars([1, 0, 2], 300, 12, 14, 2, new Set());
-  assert.deepEqual(slots.map((s) => [s.bar, s.x, s.width]), [[1, 0, 100], [0, 100, 100], [2, 200, 100]]);
+  const slots = placeBars([1, 0, 2], 150, 12, 14, 2, new Set());
+  assert.deepEqual(slots.map((s) => [s.bar, s.x, s.width]), [[1, 0, 50], [0, 50, 50], [2, 100, 50]]);
+  // Very few do not grow into walls.
+  assert.deepEqual(placeBars([0], 300, 12, 14, 2, new Set()).map((s) => s.width), [72]);
 });
 
 test('of a thousand bars none is lost, the first and the marked ones stay wide', () => {
@@ -39,10 +41,10 @@ test('of a thousand bars none is lost, the first and the marked ones stay wide',
 });
 
 test('a point finds its bar', () => {
-  const slots = placeBars([5, 6, 7], 300, 12, 14, 2, new Set());
+  const slots = placeBars([5, 6, 7], 150, 12, 14, 2, new Set());
   assert.equal(slotAt(slots, 0)?.bar, 5);
-  assert.equal(slotAt(slots, 199)?.bar, 6);
-  assert.equal(slotAt(slots, 300), null);
+  assert.equal(slotAt(slots, 99)?.bar, 6);
+  assert.equal(slotAt(slots, 150), null);
   assert.equal(slotAt(slots, -1), null);
 });
 
