@@ -96,6 +96,7 @@ std::string Verdict(const diagnose::Comparison& c, bool regression) {
 int RunCompare(std::span<const std::string> args) {
   CompareFlags flags;
   if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
+  flags.ingest.all_parts = true;
   const double threshold = ParsePercent(flags.threshold);
   if (flags.paths.size() != 2 || threshold < 0) {
     return Fail("compare", {ErrorCode::kInvalidArgument,

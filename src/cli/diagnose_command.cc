@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/file_io.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
@@ -178,6 +179,7 @@ int RunDiagnose(std::span<const std::string> args) {
   flags.ingest.quiet = flags.quiet;
   flags.ingest.fold.linked_only = flags.gpu_events == "linked";
   flags.ingest.fold.drop_last_step = flags.last_step == "drop";
+  flags.ingest.all_parts = !flags.steps.empty() || !flags.baseline.empty();  // these look at all of every rank
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());
   RemarkProblems("diagnose", in->problems, flags.quiet);
@@ -185,14 +187,15 @@ int RunDiagnose(std::span<const std::string> args) {
     const auto [first, last] = diagnose::ParseSteps(flags.steps).value();
     for (pattern::RankPattern& rank : in->ranks) diagnose::SelectSteps(first, last, &rank);
   }
-  diagnose::Diagnosis diagnosis = diagnose::Diagnose(std::move(in->ranks), {flags.skip});
+  diagnose::Diagnosis diagnosis = diagnose::Diagnose(
+      std::move(in->ranks), {flags.skip, in->load_function_steps, ThreadCount(flags.ingest.threads)});
   std::vector<report::Section> extra;
   if (!flags.baseline.empty()) {
     Result<Ingested> then = Ingest({flags.baseline}, flags.ingest);
     if (!then) return Fail("diagnose", then.error());
     RemarkProblems("diagnose", then->problems, flags.quiet);
-    const diagnose::Comparison comparison =
-        diagnose::Compare(diagnose::Diagnose(std::move(then->ranks), {flags.skip}), diagnosis);
+    const diagnose::Comparison comparison = diagnose::Compare(
+        diagnose::Diagnose(std::move(then->ranks), {flags.skip, {}, ThreadCount(flags.ingest.threads)}), diagnosis);
     extra = diagnose::ComparisonSections(comparison);
     std::vector<report::Finding> uniform = diagnose::UniformFindings(comparison, diagnosis.job);
     diagnosis.findings.insert(diagnosis.findings.begin(), uniform.begin(), uniform.end());

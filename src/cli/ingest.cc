@@ -2,6 +2,7 @@
 #include "cli/ingest.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -67,7 +68,7 @@ Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
 }
 
 ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::NameRules>& rules,
-                    const pattern::FoldOptions& fold, pattern::FunctionTableCache* tables) {
+                    const pattern::FoldOptions& fold, pattern::Parts parts, pattern::FunctionTableCache* tables) {
   ItemResult out;
   Result<std::unique_ptr<ByteSource>> opened = item.Open();
   if (!opened) {
@@ -82,7 +83,7 @@ ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::Na
       return out;
     }
     pattern::HwpReader reader(tables);
-    Result<pattern::HwpContents> contents = reader.Read(*bytes, item.display_name);
+    Result<pattern::HwpContents> contents = reader.Read(*bytes, item.display_name, parts);
     if (!contents) {
       out.problems.push_back(contents.error());
       return out;
@@ -127,6 +128,29 @@ Result<std::shared_ptr<const trace::NameRules>> LoadRules(const std::string& pat
   return trace::NameRules::WithExtra(*text, path);
 }
 
+// Where a rank's pattern lies: the input item, and the rank it has there (the user may have renumbered it).
+struct Place {
+  size_t item = 0;
+  RankId rank_in_file = -1;
+};
+
+// Empty where the file cannot be read a second time: the analyses then know the rank's totals only.
+std::vector<pattern::FunctionStep> LoadFunctionSteps(const InputItem& item, RankId rank) {
+  const Result<std::unique_ptr<ByteSource>> source = item.Open();
+  if (!source) return {};
+  const Result<std::string> bytes = ReadAll(source->get());
+  if (!bytes) return {};
+  const Result<pattern::HwpFile> file = pattern::HwpFile::Open(*bytes, item.display_name);
+  if (!file) return {};
+  pattern::FunctionTableCache tables;
+  pattern::HwpReader reader(&tables);
+  for (size_t i = 0; i < file->rank_count(); ++i) {
+    Result<RankPattern> pattern = reader.Rank(*file, i);
+    if (pattern && pattern->meta.rank == rank) return std::move(pattern->function_steps);
+  }
+  return {};
+}
+
 // One error for a call that read nothing: the first problem, and how many more there are.
 Error NothingRead(const Ingested& in) {
   if (in.problems.empty()) {
@@ -162,14 +186,18 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   pattern::FoldOptions fold = options.fold;
   fold.sort_buffer_bytes = std::max(size_t{6} << 20, (size_t{32} << 20) / static_cast<size_t>(threads));
   pattern::FunctionTableCache tables;
-  std::vector<ItemResult> results =
-      ParallelMap(set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, &tables); });
+  const bool many = set.items.size() > kManyPatterns && !options.all_parts;
+  const pattern::Parts parts = many ? pattern::Parts::kNoFunctionSteps : pattern::Parts::kAll;
+  std::vector<ItemResult> results = ParallelMap(
+      set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, parts, &tables); });
 
   Ingested out;
   out.files = static_cast<int64_t>(set.items.size());
   out.problems = std::move(set.problems);
+  std::vector<Place> places;  // parallel to out.ranks
   for (size_t i = 0; i < results.size(); ++i) {
     for (RankPattern& rank : results[i].ranks) {
+      places.push_back({i, rank.meta.rank});
       out.sources.push_back({rank.meta.rank, set.items[i].display_name, results[i].is_trace});
       out.ranks.push_back(std::move(rank));
     }
@@ -190,6 +218,7 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   for (size_t i = left_out.size(); i-- > 0;) {
     out.ranks.erase(out.ranks.begin() + static_cast<ptrdiff_t>(left_out[i]));
     out.sources.erase(out.sources.begin() + static_cast<ptrdiff_t>(left_out[i]));
+    places.erase(places.begin() + static_cast<ptrdiff_t>(left_out[i]));
   }
   std::vector<size_t> order(out.ranks.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -206,6 +235,15 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   out.ranks = std::move(ranks);
   out.sources = std::move(sources);
   if (!out.ranks.empty()) out.ranks.front().log.Merge(log);
+  if (many) {
+    std::map<RankId, Place> by_rank;
+    for (size_t k = 0; k < order.size(); ++k) by_rank[out.ranks[k].meta.rank] = places[order[k]];
+    out.load_function_steps = [items = std::make_shared<std::vector<InputItem>>(std::move(set.items)),
+                               by_rank = std::move(by_rank)](RankId rank) {
+      const Place& place = by_rank.at(rank);
+      return LoadFunctionSteps((*items)[place.item], place.rank_in_file);
+    };
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 // From the paths a user gives to one pattern a rank: traces are folded, .hwp files read.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,16 @@
 
 namespace headway::cli {
 
+// More pattern files than this are read without their own times by function and step.
+inline constexpr size_t kManyPatterns = 256;
+
 struct IngestOptions {
   int threads = 0;  // 0 = as many as the process may use
   bool quiet = false;
   std::string rank_map;    // file of "path-or-glob rank" lines; empty = none
   std::string name_rules;  // the user's own rules; empty = none
   pattern::FoldOptions fold;
+  bool all_parts = false;  // read patterns whole, however many there are
 };
 
 // Where the bytes of a rank can be read again (for timelines): the item's name as the input set gives it.
@@ -32,6 +37,8 @@ struct Ingested {
   std::vector<RankSource> sources;          // parallel
   std::vector<Error> problems;              // files that gave nothing, one sentence each
   int64_t files = 0;                        // looked at
+  // Reads the own times by function and step of a rank again, where patterns were read without; null: they have them.
+  std::function<std::vector<pattern::FunctionStep>(RankId rank)> load_function_steps;
 };
 
 // Reads everything on up to `threads` threads. Of two files of one rank the first by name is kept. The result does not

@@ -58,6 +58,7 @@ CommandLine Describe(SummarizeFlags* f) {
 int RunSummarize(std::span<const std::string> args) {
   SummarizeFlags flags;
   if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
+  flags.ingest.all_parts = true;
   if (flags.paths.empty()) {
     return Fail("summarize",
                 {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});

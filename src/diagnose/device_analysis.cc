@@ -27,27 +27,25 @@ Nanos PerStep(const RankPattern& rank, Nanos sum) {
 }
 
 struct Copies {
-  Nanos pageable = 0, slow = 0;  // own time over the window
+  Nanos pageable = 0, slow = 0;  // exposed time over the window
   double slow_rate = 0;          // GB/s, time-weighted
 };
 
 Copies CopiesOf(const RankPattern& rank) {
   Copies out;
-  std::vector<Nanos> own(rank.functions.size(), 0);
-  for (const pattern::FunctionStep& row : rank.function_steps) own[static_cast<size_t>(row.function)] += row.own;
   double weighted = 0;
   for (size_t f = 0; f < rank.functions.size(); ++f) {
     const pattern::FunctionName& name = (*rank.function_table)[f];
     if (name.work_class != WorkClass::kMemory) continue;
     const bool host_copy = name.name.find("HtoD") != std::string::npos || name.name.find("DtoH") != std::string::npos;
     if (name.name.find("Pageable") != std::string::npos) {
-      out.pageable += own[f];
+      out.pageable += rank.functions[f].uncovered;
     } else if (host_copy && name.resource == "GB/s" && rank.functions[f].calls > 0) {
       const pattern::FunctionTotals& t = rank.functions[f];
       const double mean_bytes = t.mu * static_cast<double>(t.total) / static_cast<double>(t.calls);
       if (mean_bytes < kLargeCopy || t.mu >= kSlowCopyBytesPerNs) continue;
-      out.slow += own[f];
-      weighted += t.mu * static_cast<double>(own[f]);
+      out.slow += t.uncovered;
+      weighted += t.mu * static_cast<double>(t.uncovered);
     }
   }
   if (out.slow > 0) out.slow_rate = weighted / static_cast<double>(out.slow);

@@ -18,6 +18,7 @@ bool LacksCommunication(const Job& job) {
 Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options) {
   Diagnosis out;
   out.job = JoinJob(std::move(ranks));
+  out.job.load_function_steps = options.load_function_steps;
   out.waits = SplitWaits(out.job);
   const ExcessTable excess = ComputeExcess(out.job);
   FunctionView view(out.job);
@@ -35,7 +36,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
     analysis.run({out.job, excess, out.waits, &view}, &found);
     ++out.analyses_run;
   }
-  Priced priced = PriceCandidates(out.job, std::move(found.candidates));
+  Priced priced = PriceCandidates(out.job, std::move(found.candidates), options.threads);
   out.findings = std::move(priced.findings);
   out.all_removed_per_step = priced.all_removed_per_step;
   out.not_checked = std::move(found.not_checked);

@@ -13,7 +13,9 @@
 namespace headway::diagnose {
 
 struct DiagnoseOptions {
-  std::vector<std::string> skip;  // names of analyses not to run
+  std::vector<std::string> skip;            // names of analyses not to run
+  FunctionStepsLoader load_function_steps;  // see Job
+  int threads = 1;
 };
 
 struct Diagnosis {

@@ -18,6 +18,14 @@ const std::vector<FunctionView::Node>& FunctionView::MapOf(const std::shared_ptr
   return map;
 }
 
+const std::vector<pattern::FunctionStep>& FunctionView::RowsOf(size_t rank) {
+  const pattern::RankPattern& p = job_.ranks[rank];
+  if (!p.function_steps.empty() || !job_.load_function_steps) return p.function_steps;
+  const auto [it, fresh] = loaded_.try_emplace(rank);
+  if (fresh) it->second = job_.load_function_steps(p.meta.rank);
+  return it->second;
+}
+
 std::vector<FunctionView::Cell> FunctionView::Sum(size_t rank, std::span<const size_t> steps) {
   const pattern::RankPattern& p = job_.ranks[rank];
   const std::vector<Node>& map = MapOf(p.function_table);
@@ -27,7 +35,7 @@ std::vector<FunctionView::Cell> FunctionView::Sum(size_t rank, std::span<const s
     const int32_t i = job_.step_index[rank * job_.num_steps() + s];
     if (i >= 0) wanted[static_cast<size_t>(i)] = true;
   }
-  for (const pattern::FunctionStep& row : p.function_steps) {
+  for (const pattern::FunctionStep& row : RowsOf(rank)) {
     if (!wanted[static_cast<size_t>(row.step)]) continue;
     Cell& cell = sums[static_cast<size_t>(map[static_cast<size_t>(row.function)])];
     cell.own += row.own;

@@ -49,7 +49,10 @@ class FunctionView {
   };
   const std::vector<Node>& MapOf(const std::shared_ptr<const pattern::FunctionTable>& table);
 
+  const std::vector<pattern::FunctionStep>& RowsOf(size_t rank);
+
   const Job& job_;
+  std::map<size_t, std::vector<pattern::FunctionStep>> loaded_;  // by rank index; looked up only
   std::vector<Row> nodes_;
   std::map<Row, Node> index_;
   std::map<const pattern::FunctionTable*, std::vector<Node>> maps_;  // looked up only

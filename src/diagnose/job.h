@@ -2,6 +2,7 @@
 // The ranks of one job met: what every analysis reads.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,10 +20,15 @@ struct Coordinate {
   int32_t dp = -1, tp = -1, ep = -1, cp = -1;
 };
 
+// Own time by function and step of one rank, where the patterns were read without it: most analyses need it of a few
+// suspects and their peers only, and it is half of a pattern. Empty where it cannot be read any more.
+using FunctionStepsLoader = std::function<std::vector<pattern::FunctionStep>(RankId rank)>;
+
 struct Job {
   std::vector<pattern::RankPattern> ranks;  // by rank; one entry a rank with a file
   int32_t world_size = 0;                   // as written, else the highest rank + 1
   std::vector<RankId> missing;              // ranks of the world without a file
+  FunctionStepsLoader load_function_steps;  // null: the patterns hold their own
   std::vector<std::string> doubts;          // why these may not be the ranks of one job, or not all of it; sentences
   trace::JobComms comms;
   graph::SegmentGraph graph;

@@ -18,7 +18,8 @@ namespace headway::diagnose {
 
 namespace {
 
-constexpr size_t kMaxPeers = 16;  // sampled: cost per suspect stays bounded in any world size
+constexpr size_t kMaxSuspects = 64;  // explained and priced; a job with more of them has another problem
+constexpr size_t kMaxPeers = 16;     // sampled: cost per suspect stays bounded in any world size
 
 struct Suspect {
   size_t rank = 0;
@@ -295,6 +296,11 @@ Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect
 
 void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Suspect> suspects = FindSuspects(in);
+  if (suspects.size() > kMaxSuspects) {
+    out->not_checked.push_back({std::to_string(suspects.size() - kMaxSuspects) + " more ranks with longer own time",
+                                "only the " + std::to_string(kMaxSuspects) + " that are longest are explained"});
+    suspects.resize(kMaxSuspects);
+  }
   std::set<size_t> all;
   for (const Suspect& suspect : suspects) all.insert(suspect.rank);
   for (size_t c = 0; c < in.job.classes.size(); ++c) {

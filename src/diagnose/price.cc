@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/parallel.h"
+
 namespace headway::diagnose {
 
 using report::Finding;
@@ -58,7 +60,7 @@ class Pricing {
   Pricing(const Job& job, const std::vector<Candidate>& candidates)
       : job_(job), candidates_(candidates), before_(job.base.Makespan(job.graph)) {}
 
-  Nanos Gain(const std::vector<size_t>& removed, std::vector<Nanos>* blocked = nullptr) {
+  Nanos Gain(const std::vector<size_t>& removed, std::vector<Nanos>* blocked = nullptr) const {
     std::vector<const replay::SegmentEdit*> edits;
     for (const size_t i : removed) edits.push_back(&candidates_[i].edit);
     const replay::SegmentTimes after = replay::ReplaySegments(job_.graph, Merge(job_, edits));
@@ -74,31 +76,40 @@ class Pricing {
 
 }  // namespace
 
-Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates) {
+Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates, int threads) {
   Priced out;
   const Nanos steps = std::max<Nanos>(1, static_cast<Nanos>(job.num_steps()));
-  Pricing pricing(job, candidates);
+  const Pricing pricing(job, candidates);
   std::vector<size_t> contenders;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const replay::SegmentEdit& edit = candidates[i].edit;
-    if (!candidates[i].at_most_info && !(edit.own.empty() && edit.transfers.empty() && edit.starts.empty()))
-      contenders.push_back(i);
+    const bool changes = !(edit.own.empty() && edit.transfers.empty() && edit.starts.empty());
+    if (!candidates[i].at_most_info && changes) contenders.push_back(i);
   }
+  // Replays are independent of one another: the first n each without one cause, the next n without all others.
+  const size_t n = candidates.size();
+  std::vector<Nanos> gains(2 * n, 0);
+  std::vector<std::vector<Nanos>> blocked(n);
   const Nanos all = contenders.empty() ? 0 : pricing.Gain(contenders);
-  std::vector<size_t> loud;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    Candidate& candidate = candidates[i];
-    Finding& finding = candidate.finding;
-    std::vector<Nanos> blocked;
-    const Nanos alone = pricing.Gain({i}, &blocked);
-    Nanos gain = alone;
-    if (!candidate.at_most_info && contenders.size() > 1) {
+  ParallelFor(2 * n, threads, [&](size_t k) {
+    const size_t i = k % n;
+    if (k < n) {
+      gains[k] = pricing.Gain({i}, &blocked[i]);
+    } else if (!candidates[i].at_most_info && contenders.size() > 1) {
       std::vector<size_t> others = contenders;
       std::erase(others, i);
-      gain = (alone + std::max<Nanos>(0, all - pricing.Gain(others))) / 2;
+      gains[k] = pricing.Gain(others);
     }
+  });
+  std::vector<size_t> loud;
+  for (size_t i = 0; i < n; ++i) {
+    Candidate& candidate = candidates[i];
+    Finding& finding = candidate.finding;
+    const Nanos alone = gains[i];
+    const bool shared = !candidate.at_most_info && contenders.size() > 1;
+    const Nanos gain = shared ? (alone + std::max<Nanos>(0, all - gains[n + i])) / 2 : alone;
     finding.recoverable_per_step = gain / steps;
-    finding.victims = Victims(job, blocked, finding, std::max(alone, gain));
+    finding.victims = Victims(job, blocked[i], finding, std::max(alone, gain));
     finding.severity = Judge(job, candidate, finding.recoverable_per_step);
     finding.cost_by_step = candidate.excess;
     for (const Nanos x : candidate.excess) finding.worst_step = std::max(finding.worst_step, x);

@@ -18,6 +18,7 @@ struct Priced {
 // (of info only what brings at least half a per cent of s is kept)
 //   critical: c >= 20 % of s;  warning: c >= max(1 % of s, twice the candidate's noise);  else info.
 // A cause that strikes once is judged by the same c (its total over the window, divided by the steps).
-[[nodiscard]] Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates);
+// At most two replays a candidate, on up to `threads` threads; the result does not depend on their number.
+[[nodiscard]] Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates, int threads = 1);
 
 }  // namespace headway::diagnose

@@ -97,6 +97,25 @@ std::vector<Point> Points(const RankPattern& rank, const HostClock& clock, const
 
 }  // namespace
 
+void IndexMembers(SegmentGraph* graph) {
+  graph->member_begin.assign(graph->collectives.size() + 1, 0);
+  for (const Mark& mark : graph->marks) {
+    if (mark.kind == MarkKind::kArrive) ++graph->member_begin[static_cast<size_t>(mark.target) + 1];
+  }
+  for (size_t c = 0; c < graph->collectives.size(); ++c) graph->member_begin[c + 1] += graph->member_begin[c];
+  graph->members.resize(graph->member_begin.back());
+  std::vector<size_t> at(graph->member_begin.begin(), graph->member_begin.end() - 1);
+  for (size_t r = 0; r + 1 < graph->chain_begin.size(); ++r) {
+    const size_t begin = graph->chain_begin[r];
+    for (size_t m = begin; m < graph->chain_begin[r + 1]; ++m) {
+      const Mark& mark = graph->marks[m];
+      if (mark.kind != MarkKind::kArrive) continue;
+      graph->members[at[static_cast<size_t>(mark.target)]++] = {static_cast<uint32_t>(r),
+                                                                static_cast<uint32_t>(m - begin)};
+    }
+  }
+}
+
 SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComms& comms) {
   SegmentGraph graph;
   graph.collectives.reserve(comms.collectives.size());
@@ -140,6 +159,7 @@ SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComm
     }
     graph.chain_begin.push_back(graph.marks.size());
   }
+  IndexMembers(&graph);
   return graph;
 }
 

@@ -35,19 +35,29 @@ struct SegmentCollective {
   Nanos margin = 0;            // latest arrival - second latest: below the clocks' residual the order says nothing
 };
 
+// Where a collective's members arrive, for replay: mark `mark` of rank `rank`'s chain.
+struct SegmentMember {
+  uint32_t rank = 0;
+  uint32_t mark = 0;
+};
+
 // Immutable once built. Indices of collectives are those of JobComms.
 struct SegmentGraph {
   std::vector<Mark> marks;          // all chains, one after the other
   std::vector<size_t> chain_begin;  // by rank index, plus the end
   std::vector<Nanos> chain_start;   // aligned time of the chain's begin (the rank's window start)
   std::vector<SegmentCollective> collectives;
-  std::vector<int32_t> order;    // collectives by (latest arrival, index): a topological order
-  int64_t unpaired_blocked = 0;  // ns blocked in operations that were not paired: kept as own time of the chain
+  std::vector<int32_t> order;          // collectives by (latest arrival, index): a topological order
+  std::vector<SegmentMember> members;  // by collective, then rank
+  std::vector<size_t> member_begin;    // by collective, plus the end
 
   [[nodiscard]] std::span<const Mark> Chain(size_t rank) const {
     return {marks.data() + chain_begin[rank], chain_begin[rank + 1] - chain_begin[rank]};
   }
 };
+
+// Fills members and member_begin from the marks. O(marks).
+void IndexMembers(SegmentGraph* graph);
 
 // `ranks` parallel to the RankComms that `comms` was joined from. Time and memory linear in communication rows
 // (plus sorting them by time per rank).

@@ -36,29 +36,13 @@ class Engine {
     times_.step_start.assign(times_.step_begin.back(), 0);
   }
 
-  // Members of a collective: ranks with an arrive mark for it, in CSR.
-  void IndexMembers() {
-    member_begin_.assign(graph_.collectives.size() + 1, 0);
-    for (const Mark& mark : graph_.marks) {
-      if (mark.kind == MarkKind::kArrive) ++member_begin_[static_cast<size_t>(mark.target) + 1];
-    }
-    for (size_t c = 0; c < graph_.collectives.size(); ++c) member_begin_[c + 1] += member_begin_[c];
-    members_.resize(member_begin_.back());
-    std::vector<size_t> at(member_begin_.begin(), member_begin_.end() - 1);
-    for (size_t r = 0; r < ranks_; ++r) {
-      for (size_t m = graph_.chain_begin[r]; m < graph_.chain_begin[r + 1]; ++m) {
-        if (graph_.marks[m].kind != MarkKind::kArrive) continue;
-        members_[at[static_cast<size_t>(graph_.marks[m].target)]++] = {static_cast<uint32_t>(r), m};
-      }
-    }
-  }
-
   SegmentTimes Run() {
-    IndexMembers();
     for (const int32_t c : graph_.order) {
       const auto i = static_cast<size_t>(c);
-      for (size_t m = member_begin_[i]; m < member_begin_[i + 1]; ++m)
-        AdvanceThrough(members_[m].rank, members_[m].mark);
+      for (size_t m = graph_.member_begin[i]; m < graph_.member_begin[i + 1]; ++m) {
+        const graph::SegmentMember& member = graph_.members[m];
+        AdvanceThrough(member.rank, graph_.chain_begin[member.rank] + member.mark);
+      }
       complete_[i] =
           arrival_[i] == INT64_MIN ? graph_.collectives[i].latest_arrival + transfer_[i] : arrival_[i] + transfer_[i];
     }
@@ -70,11 +54,6 @@ class Engine {
   }
 
  private:
-  struct Member {
-    uint32_t rank;
-    size_t mark;
-  };
-
   // Runs rank r's chain up to and including mark `last`; nothing if it is past it already.
   void AdvanceThrough(size_t r, size_t last) {
     Nanos& now = now_[r];
@@ -102,8 +81,7 @@ class Engine {
   const SegmentGraph& graph_;
   size_t ranks_;
   std::vector<Nanos> own_, transfer_, arrival_, complete_, now_;
-  std::vector<size_t> cursor_, member_begin_;
-  std::vector<Member> members_;
+  std::vector<size_t> cursor_;
   SegmentTimes times_;
 };
 

@@ -23,6 +23,7 @@ SegmentGraph TwoRanks() {
   g.collectives[0].latest_arrival = 30;
   g.collectives[0].transfer = 5;
   g.order = {0};
+  graph::IndexMembers(&g);
   return g;
 }
 
@@ -74,6 +75,7 @@ TEST(SegmentReplay, OverlappedCollectiveBlocksNobody) {
              {30, 0, 0, MarkKind::kArrive},
              {7, -1, 0, MarkKind::kEnd}};
   g.chain_begin = {0, 2, 4};
+  graph::IndexMembers(&g);
   EXPECT_EQ(ReplaySegments(g).end, (std::vector<Nanos>{17, 37}));
 }
 
@@ -86,6 +88,7 @@ TEST(SegmentReplay, LagOfALateEnder) {
 TEST(SegmentReplay, EmptyGraph) {
   SegmentGraph g;
   g.chain_begin = {0};
+  graph::IndexMembers(&g);
   EXPECT_EQ(ReplaySegments(g).Makespan(g), 0);
 }
 
