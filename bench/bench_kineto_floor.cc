@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench_kineto_floor.h"
 
+#include <simdjson.h>
+
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include <simdjson.h>
 
 namespace headway::bench {
 namespace {
@@ -69,14 +69,17 @@ class Floor {
   void ReadEvent(size_t at, size_t length) {
     ++result_.events;
     try {
-      simdjson::ondemand::document document =
-          parser_.iterate(buffer_.data() + at, length, buffer_.size() - at);
+      simdjson::ondemand::document document = parser_.iterate(buffer_.data() + at, length, buffer_.size() - at);
       for (simdjson::ondemand::field field : document.get_object()) {
         const std::string_view key = RawKey(field);
-        if (key == "ph" || key == "cat" || key == "name") Text(field.value());
-        else if (key == "pid" || key == "tid") NumberOrText(field.value());
-        else if (key == "ts" || key == "dur") Number(field.value());
-        else if (key == "args") Args(field.value());
+        if (key == "ph" || key == "cat" || key == "name")
+          Text(field.value());
+        else if (key == "pid" || key == "tid")
+          NumberOrText(field.value());
+        else if (key == "ts" || key == "dur")
+          Number(field.value());
+        else if (key == "args")
+          Args(field.value());
       }
     } catch (const simdjson::simdjson_error&) {
       ++result_.broken;
@@ -108,8 +111,10 @@ class Floor {
     if (value.get_double().get(number) == simdjson::SUCCESS) result_.checksum += static_cast<uint64_t>(number);
   }
   void NumberOrText(simdjson::ondemand::value value) {
-    if (value.type() == simdjson::ondemand::json_type::string) Text(value);
-    else Number(value);
+    if (value.type() == simdjson::ondemand::json_type::string)
+      Text(value);
+    else
+      Number(value);
   }
 
   simdjson::ondemand::parser parser_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What any reader of such files has to do at least: take chunks, find where events end, read the same fields of each with
-// simdjson, keep nothing. The reader's time is compared with it.
+// What any reader of such files has to do at least: take chunks, find where events end, read the same fields of each
+// with simdjson, keep nothing. The reader's time is compared with it.
 #pragma once
 
 #include <cstdint>

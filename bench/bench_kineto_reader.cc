@@ -57,7 +57,7 @@ class ChunkedFile {
     return {buffer_.data(), count > 0 ? static_cast<size_t>(count) : 0};
   }
   [[nodiscard]] double megabytes() const {
-    struct stat status {};
+    struct stat status{};
     return fstat(fd_, &status) == 0 ? static_cast<double>(status.st_size) / 1e6 : 0;
   }
 
@@ -131,7 +131,8 @@ int Run(const char* path, int repeat) {
         floor = RunKinetoFloor([&] { return file.Next(); });
       });
       std::printf("  %-24s %8.3f s CPU %7.0f MB/s  %lld events, %lld broken\n", "floor", floor_seconds,
-                  megabytes / floor_seconds, static_cast<long long>(floor.events), static_cast<long long>(floor.broken));
+                  megabytes / floor_seconds, static_cast<long long>(floor.events),
+                  static_cast<long long>(floor.broken));
     }
     std::printf("  %-24s %8.3f s CPU %7.0f MB/s  %lld rows, %.2f x floor, peak %.1f MB\n", run.name, seconds,
                 megabytes / seconds, static_cast<long long>(rows), seconds / floor_seconds, peak);

@@ -17,8 +17,8 @@ using LaneId = uint16_t;  // index into RankMeta::lanes
 // What a row is. Decided by the reader from the category and the name rules (trace/name_rules.h).
 enum class EventKind : uint8_t {
   // On a device stream.
-  kKernel,          // compute kernel
-  kCommKernel,      // communication kernel (NCCL, RCCL, HCCL, oneCCL, symmetric memory, …)
+  kKernel,      // compute kernel
+  kCommKernel,  // communication kernel (NCCL, RCCL, HCCL, oneCCL, symmetric memory, …)
   kMemcpy,
   kMemset,
   kDeviceAnnotation,  // gpu_user_annotation: never counted as work
@@ -41,20 +41,20 @@ enum class EventKind : uint8_t {
 };
 
 // Bits of Event::flags.
-inline constexpr uint8_t kFlagGraphNode = 1;     // kernel launched by a graph: shares its launch's correlation
-inline constexpr uint8_t kFlagPageable = 2;      // copy from or to pageable host memory
-inline constexpr uint8_t kFlagClamped = 4;       // time repaired (negative, overflowed or unparsable duration)
-inline constexpr uint8_t kFlagUnfinished = 8;    // no duration in the file
-inline constexpr uint8_t kFlagContainer = 16;    // a span whose own self time is not work (name rules: containers)
-inline constexpr uint8_t kFlagGraphLaunch = 32;  // runtime call that launches a graph (many kernels, one correlation)
-inline constexpr uint8_t kFlagUnlinked = 64;     // device row whose launch is not in the file
-inline constexpr uint8_t kFlagUnknownName = 128; // on a device, and no rule of the name file recognised it
+inline constexpr uint8_t kFlagGraphNode = 1;      // kernel launched by a graph: shares its launch's correlation
+inline constexpr uint8_t kFlagPageable = 2;       // copy from or to pageable host memory
+inline constexpr uint8_t kFlagClamped = 4;        // time repaired (negative, overflowed or unparsable duration)
+inline constexpr uint8_t kFlagUnfinished = 8;     // no duration in the file
+inline constexpr uint8_t kFlagContainer = 16;     // a span whose own self time is not work (name rules: containers)
+inline constexpr uint8_t kFlagGraphLaunch = 32;   // runtime call that launches a graph (many kernels, one correlation)
+inline constexpr uint8_t kFlagUnlinked = 64;      // device row whose launch is not in the file
+inline constexpr uint8_t kFlagUnknownName = 128;  // on a device, and no rule of the name file recognised it
 
 // 40 bytes; a file of any size passes through the sorter in this form.
 struct Event {
-  Nanos start = 0;           // ns since RankMeta::time_base: add it (known only once the file was read) for Unix ns
-  Nanos duration = 0;        // >= 0
-  uint32_t sequence = 0;     // position in the file: the last tie-breaker, so that order never depends on buffering
+  Nanos start = 0;        // ns since RankMeta::time_base: add it (known only once the file was read) for Unix ns
+  Nanos duration = 0;     // >= 0
+  uint32_t sequence = 0;  // position in the file: the last tie-breaker, so that order never depends on buffering
   NameId name = 0;
   uint32_t correlation = 0;  // launch <-> device row; 0 = none
   uint32_t detail = 0;       // 1 + index into the side table that `kind` implies (EventSink::On…Detail); 0 = none
@@ -79,22 +79,34 @@ struct Event {
 }
 
 enum class CommOp : uint8_t {
-  kUnknown, kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter, kBarrier,
-  kSend, kRecv, kSendRecv, kCoalesced,
+  kUnknown,
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAllToAll,
+  kGather,
+  kScatter,
+  kBarrier,
+  kSend,
+  kRecv,
+  kSendRecv,
+  kCoalesced,
 };
 [[nodiscard]] const char* ToString(CommOp op);  // "all-reduce", …
 
 // What a file says about one collective or p2p row (kCommKernel, kCommHost, kCommIssue). Unknown = -1 / 0 / empty.
 struct CommDetail {
   CommOp op = CommOp::kUnknown;
-  NameId pg_name = 0;        // process group name as written ("0", "11"); local meaning only
-  NameId pg_desc = 0;        // "default_pg", "mesh_tp", …
-  NameId pg_ranks = 0;       // the rank list as text, possibly cut ("[0, 1, ...]")
-  NameId algorithm = 0;      // "RING_LL", from the kernel's name
+  NameId pg_name = 0;    // process group name as written ("0", "11"); local meaning only
+  NameId pg_desc = 0;    // "default_pg", "mesh_tp", …
+  NameId pg_ranks = 0;   // the rank list as text, possibly cut ("[0, 1, ...]")
+  NameId algorithm = 0;  // "RING_LL", from the kernel's name
   int32_t group_size = -1;
-  int32_t peer = -1;         // p2p: the other rank, within the group as written
-  int64_t seq = -1;          // per-group sequence number, where written
-  Bytes bytes = -1;          // payload: max(in, out) elements x element size
+  int32_t peer = -1;  // p2p: the other rank, within the group as written
+  int64_t seq = -1;   // per-group sequence number, where written
+  Bytes bytes = -1;   // payload: max(in, out) elements x element size
 };
 
 struct CopyDetail {
@@ -110,15 +122,15 @@ struct KernelDetail {
 
 struct Lane {
   bool is_device = false;
-  int32_t device = -1;   // device index for device lanes
+  int32_t device = -1;  // device index for device lanes
   int64_t pid = -1;
-  int64_t tid = -1;      // thread id, or stream number for device lanes
-  std::string name;      // most specific thread name seen ("pt_gloo_runloop"), "stream 7"
+  int64_t tid = -1;  // thread id, or stream number for device lanes
+  std::string name;  // most specific thread name seen ("pt_gloo_runloop"), "stream 7"
 };
 
 struct ProcessGroup {
-  std::string name;           // "0", "11": local meaning only
-  std::string desc;           // "default_pg", "mesh_dp"
+  std::string name;  // "0", "11": local meaning only
+  std::string desc;  // "default_pg", "mesh_dp"
   std::string backend;
   std::vector<RankId> ranks;  // empty = unknown
 };
@@ -128,15 +140,15 @@ struct RankMeta {
   RankId rank = -1;
   std::string rank_source;  // "content", "file name", "--rank-map", "assumed": said under data quality
   int32_t world_size = -1;
-  std::string host;          // empty = unknown
-  std::string backend;       // of distributedInfo
-  std::string source;        // the file as the user named it; inside an archive "a.zip:rank0.json"
-  std::string trace_id;      // equal over ranks of one capture where the profiler writes it
+  std::string host;      // empty = unknown
+  std::string backend;   // of distributedInfo
+  std::string source;    // the file as the user named it; inside an archive "a.zip:rank0.json"
+  std::string trace_id;  // equal over ranks of one capture where the profiler writes it
   std::vector<ProcessGroup> groups;
   std::vector<Lane> lanes;
-  std::vector<std::string> devices;                             // model names
-  std::vector<std::pair<std::string, std::string>> versions;    // {"cuda_runtime_version","12010"}, sorted by key
-  std::vector<std::string> profiler_messages;                   // INFO / WARNING / ERROR lines (bounded)
+  std::vector<std::string> devices;                           // model names
+  std::vector<std::pair<std::string, std::string>> versions;  // {"cuda_runtime_version","12010"}, sorted by key
+  std::vector<std::string> profiler_messages;                 // INFO / WARNING / ERROR lines (bounded)
   bool with_stack = false;
   bool record_shapes = false;
   Nanos time_resolution = 1;  // 1 = ns, 1000 = whole microseconds

@@ -38,10 +38,10 @@ enum class RowClass : uint8_t {
 
 struct NameVerdict {
   EventKind kind = EventKind::kOther;
-  uint8_t flags = 0;                // kFlagContainer, kFlagGraphLaunch, kFlagPageable, kFlagUnknownName
+  uint8_t flags = 0;  // kFlagContainer, kFlagGraphLaunch, kFlagPageable, kFlagUnknownName
   CommOp op = CommOp::kUnknown;
-  std::string algorithm;            // communication kernels: "RING_LL", "NVLS"; empty = not in the name
-  std::string memory_kind;          // copies: "HtoD Pageable", "DtoD"
+  std::string algorithm;    // communication kernels: "RING_LL", "NVLS"; empty = not in the name
+  std::string memory_kind;  // copies: "HtoD Pageable", "DtoD"
 };
 
 class NameRules {
@@ -69,7 +69,7 @@ class NameRules {
   struct Rule {
     std::vector<std::string> globs;  // lower case
     EventKind kind = EventKind::kOther;
-    bool keeps_kind = false;         // kind: default, only the flags are set
+    bool keeps_kind = false;  // kind: default, only the flags are set
     uint8_t flags = 0;
     CommOp op = CommOp::kUnknown;
   };

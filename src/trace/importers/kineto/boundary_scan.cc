@@ -11,9 +11,17 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kEventKeys = {"ph", "cat", "name", "pid", "tid", "ts", "id", "s", "dur"};
 // Keys that follow the list of events.
-constexpr std::array<std::string_view, 11> kListKeys = {
-    "traceName", "displayTimeUnit", "baseTimeNanoseconds", "distributedInfo", "schemaVersion", "deviceProperties",
-    "trace_id",  "host_name",       "INFO",                "WARNING",         "ERROR"};
+constexpr std::array<std::string_view, 11> kListKeys = {"traceName",
+                                                        "displayTimeUnit",
+                                                        "baseTimeNanoseconds",
+                                                        "distributedInfo",
+                                                        "schemaVersion",
+                                                        "deviceProperties",
+                                                        "trace_id",
+                                                        "host_name",
+                                                        "INFO",
+                                                        "WARNING",
+                                                        "ERROR"};
 constexpr size_t kLongestKey = 24;
 
 template <size_t kSize>

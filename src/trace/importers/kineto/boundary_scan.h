@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where the next event begins without trusting any quote before it: a closing brace, a comma, an opening brace and
-// a key that events have. How the reader comes back after a damaged event, whose own quotes lie.
+// Finds where the next event begins without trusting any quote before it: a closing brace, a comma, an opening brace
+// and a key that events have. How the reader comes back after a damaged event, whose own quotes lie.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,18 @@ class BoundaryScan {
   [[nodiscard]] int64_t offset() const { return offset_; }
 
  private:
-  enum class State : uint8_t { kText, kBrace, kComma, kOpen, kEventKey, kEventColon, kBracket, kListComma, kListKey,
-                               kListColon };
+  enum class State : uint8_t {
+    kText,
+    kBrace,
+    kComma,
+    kOpen,
+    kEventKey,
+    kEventColon,
+    kBracket,
+    kListComma,
+    kListKey,
+    kListColon
+  };
   void Step(char c);
 
   State state_ = State::kText;

@@ -20,11 +20,11 @@ struct TensorCase {
 
 TEST(CommArgs, BytesOfTensors) {
   const TensorCase cases[] = {
-      {"[[397322]]", R"(["float"])", 1'589'288, 1'589'288},              // 397,322 x 4
+      {"[[397322]]", R"(["float"])", 1'589'288, 1'589'288},                     // 397,322 x 4
       {"[[8, 1024, 8816]]", R"(["c10::BFloat16"])", 144'441'344, 144'441'344},  // 8 x 1024 x 8816 x 2
-      {"[[10], [20]]", R"(["float", "double"])", 200, 160},              // 40 + 160
-      {"[[]]", R"(["long"])", 8, 8},                                     // one number in a tensor
-      {"[[4], []]", R"(["float", "Int"])", 16, 16},                      // a plain argument beside it
+      {"[[10], [20]]", R"(["float", "double"])", 200, 160},                     // 40 + 160
+      {"[[]]", R"(["long"])", 8, 8},                                            // one number in a tensor
+      {"[[4], []]", R"(["float", "Int"])", 16, 16},                             // a plain argument beside it
       {"[[[397322]], [], []]", R"(["TensorList", "", ""])", -1, -1},
       {"[[4], [4]]", R"(["float", "Unheard"])", 16, 16},
       {"[]", "[]", -1, -1},

@@ -117,12 +117,15 @@ void DocumentWalker::DeliverRepaired(const Repair& repair, std::string_view dama
     log_->Add(ProblemKind::kDropped, "unparsable-event", Here(), damaged.substr(0, kExample));
     return;
   }
-  const std::pair<bool, std::string_view> done[] = {
-      {repair.unescaped_quote, "unescaped-quote"}, {repair.missing_quote, "missing-quote"},
-      {repair.bad_escape, "bad-escape"},           {repair.control, "control-character"},
-      {repair.nan, "nan-literal"},                 {repair.bad_literal, "bad-literal"},
-      {repair.trailing_comma, "trailing-comma"},   {repair.missing_comma, "missing-comma"},
-      {!repair.complete, "unclosed-event"}};
+  const std::pair<bool, std::string_view> done[] = {{repair.unescaped_quote, "unescaped-quote"},
+                                                    {repair.missing_quote, "missing-quote"},
+                                                    {repair.bad_escape, "bad-escape"},
+                                                    {repair.control, "control-character"},
+                                                    {repair.nan, "nan-literal"},
+                                                    {repair.bad_literal, "bad-literal"},
+                                                    {repair.trailing_comma, "trailing-comma"},
+                                                    {repair.missing_comma, "missing-comma"},
+                                                    {!repair.complete, "unclosed-event"}};
   for (const auto& [seen, name] : done) {
     if (seen) log_->Add(ProblemKind::kRepaired, name, Here(), damaged.substr(0, kExample));
   }
@@ -156,7 +159,8 @@ DocumentWalker::Step DocumentWalker::FinishPending() {
 
 DocumentWalker::Step DocumentWalker::FinishFraming() {
   // A member that swallowed the events was damaged, not cut off.
-  const bool swallowed = mode_ == Mode::kMembers && Held().find(kEventsKey, 1 + kEventsKey.size()) != std::string_view::npos;
+  const bool swallowed =
+      mode_ == Mode::kMembers && Held().find(kEventsKey, 1 + kEventsKey.size()) != std::string_view::npos;
   return swallowed || IsOdd() ? StartRecovery() : DropRest("truncated-tail");
 }
 

@@ -198,7 +198,8 @@ DocumentWalker::Step DocumentWalker::StepEvents() {
 }
 
 DocumentWalker::Step DocumentWalker::StepEvent() {
-  if (commas_ != 1 || garbage_) [[unlikely]] ReportGap(true);
+  if (commas_ != 1 || garbage_) [[unlikely]]
+    ReportGap(true);
   commas_ = 1;
   garbage_ = false;
   TokenCursor cursor = Cursor();
@@ -237,7 +238,8 @@ DocumentWalker::Step DocumentWalker::StepNoEvent() {
   return Step::kOn;
 }
 
-// A string among events is one only if a comma or the end of the list follows; otherwise the quotes in front of it lied.
+// A string among events is one only if a comma or the end of the list follows; otherwise the quotes in front of it
+// lied.
 DocumentWalker::Step DocumentWalker::StepString() {
   if (!HasTokens(3)) {
     const bool waits = !finishing_ && window_.limit() - window_.begin() <= options_.longest_element;

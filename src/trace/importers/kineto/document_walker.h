@@ -21,15 +21,15 @@ class DocumentSink {
  public:
   virtual ~DocumentSink() = default;
   // `cursor` stands on the event's opening brace, whose place in the stream is `offset`. On kDone the cursor must stand
-  // behind the event; on anything else nothing may have happened yet. `odd`: where to ask for raw control characters and
-  // bytes outside ASCII; nullptr = there are none.
+  // behind the event; on anything else nothing may have happened yet. `odd`: where to ask for raw control characters
+  // and bytes outside ASCII; nullptr = there are none.
   virtual Outcome OnEvent(TokenCursor& cursor, int64_t offset, const TokenWindow* odd) = 0;
   // A member of the outer object other than traceEvents; `value` is its text.
   virtual void OnMember(std::string_view key, std::string_view value, int64_t offset) = 0;
 };
 
 struct WalkerOptions {
-  size_t slice = size_t{256} << 10;          // bytes indexed at once
+  size_t slice = size_t{256} << 10;           // bytes indexed at once
   size_t longest_element = size_t{16} << 20;  // longer events and members are skipped
 };
 

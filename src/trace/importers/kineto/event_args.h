@@ -17,7 +17,7 @@ struct CollectiveArgs {
   std::string_view dtype;
   std::string_view pg_name;
   std::string_view pg_desc;
-  std::string_view pg_ranks;    // "[0, 1]", perhaps cut ("[0, 1, ...]")
+  std::string_view pg_ranks;  // "[0, 1]", perhaps cut ("[0, 1, ...]")
   int64_t in_elements = -1;
   int64_t out_elements = -1;
   int64_t group_size = -1;
@@ -36,13 +36,13 @@ struct EventArgs {
   int64_t occupancy_milli = -1;  // estimated achieved occupancy in thousandths of a percent
   int64_t graph_id = 0;
   int64_t graph_node = -1;
-  std::string_view grid;         // text between the brackets: "64, 1, 1"
+  std::string_view grid;  // text between the brackets: "64, 1, 1"
   std::string_view block;
   std::string_view memory_kind;  // ROCm: "HtoD"
   std::string_view input_dims;   // text of the whole list: "[[397322], []]"
   std::string_view input_types;
   std::string_view concrete_inputs;
-  std::string_view label;        // "name" or "labels" of metadata events
+  std::string_view label;  // "name" or "labels" of metadata events
   CollectiveArgs comm;
 };
 

@@ -39,8 +39,8 @@ struct EventText {
   std::string_view name;
   IdField pid;
   IdField tid;
-  Nanos start = 0;     // ts, ns
-  Nanos duration = 0;  // dur, ns
+  Nanos start = 0;                 // ts, ns
+  Nanos duration = 0;              // dur, ns
   const uint32_t* args = nullptr;  // token of the opening brace of args; nullptr = none
   const char* begin = nullptr;
   const char* end = nullptr;  // behind the closing brace

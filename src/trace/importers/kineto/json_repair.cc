@@ -144,8 +144,8 @@ class Repairer {
 
   [[nodiscard]] bool EventMemberFollows(size_t i) const {
     if (!MemberFollows(i)) return false;
-    for (const std::string_view key : {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"tid\"", "\"ts\"", "\"dur\"",
-                                       "\"args\"", "\"id\""}) {
+    for (const std::string_view key :
+         {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"tid\"", "\"ts\"", "\"dur\"", "\"args\"", "\"id\""}) {
       if (text_.substr(i).starts_with(key)) return true;
     }
     return false;

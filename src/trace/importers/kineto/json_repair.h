@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites damaged JSON as well-formed JSON, guessing what the writer meant. For the rare element that cannot be read as it
-// stands; the result goes through the same decoder as everything else.
+// Rewrites damaged JSON as well-formed JSON, guessing what the writer meant. For the rare element that cannot be read
+// as it stands; the result goes through the same decoder as everything else.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace headway::trace::kineto {
 
 struct Repair {
-  std::string json;      // well-formed
+  std::string json;       // well-formed
   bool complete = false;  // the value ended before the text did
   size_t consumed = 0;    // bytes of the text up to that end
   // What was done, each at least once.
@@ -18,7 +18,7 @@ struct Repair {
   bool missing_quote = false;
   bool bad_escape = false;
   bool control = false;
-  bool nan = false;        // NaN, inf, … written as null
+  bool nan = false;          // NaN, inf, … written as null
   bool bad_literal = false;  // something else where a value belongs, written as null
   bool trailing_comma = false;
   bool missing_comma = false;

@@ -64,14 +64,10 @@ TEST(BoundaryScan, FindsTheNextEventAndTheEndOfTheList) {
     int64_t brace;  // -1 = no boundary
   };
   const BoundaryCase cases[] = {
-      {R"(x"}, {"ph": "X")", 2},
-      {"} \n,\n\t{ \n\"name\" : 1", 0},
-      {R"(}, {"other": 1)", -1},
-      {R"(}, {\"ph\": 1)", -1},
-      {R"(}}, {"cat":)", 1},
-      {R"(} ], "traceName": "x")", 0},
-      {R"(} ], "other": "x")", -1},
-      {R"(}, {"ph)", -1},
+      {R"(x"}, {"ph": "X")", 2},      {"} \n,\n\t{ \n\"name\" : 1", 0},
+      {R"(}, {"other": 1)", -1},      {R"(}, {\"ph\": 1)", -1},
+      {R"(}}, {"cat":)", 1},          {R"(} ], "traceName": "x")", 0},
+      {R"(} ], "other": "x")", -1},   {R"(}, {"ph)", -1},
       {R"(}, "a": {}, {"ts": 1)", 9},
   };
   for (const BoundaryCase& c : cases) {

@@ -58,7 +58,8 @@ size_t AppendEscape(CleanText& out, std::string_view raw, size_t i) {
       const std::string_view rest = raw.substr(i + 6);
       const int32_t low = unit < 0xDC00 && rest.starts_with("\\u") ? CodeUnit(rest.substr(2)) : -1;
       if (low >= 0xDC00 && low <= 0xDFFF) {
-        AppendCode(out.text, 0x10000 + (static_cast<uint32_t>(unit - 0xD800) << 10) + static_cast<uint32_t>(low - 0xDC00));
+        AppendCode(out.text,
+                   0x10000 + (static_cast<uint32_t>(unit - 0xD800) << 10) + static_cast<uint32_t>(low - 0xDC00));
         return 12;
       }
       AppendUtf8(&out.text, kReplacement);

@@ -8,7 +8,7 @@
 namespace headway::trace::kineto {
 
 struct CleanText {
-  std::string text;        // valid UTF-8 without control characters
+  std::string text;         // valid UTF-8 without control characters
   bool bad_escape = false;  // "\U" of a Windows path, kept as it stands; half of a surrogate pair
   bool bad_utf8 = false;    // replaced by U+FFFD
   bool control = false;     // a raw control character, replaced by a space

@@ -78,11 +78,14 @@ ProcessGroup ReadGroup(std::string_view value) {
   ProcessGroup group;
   std::string uid;
   ForMembersOf(value, [&](std::string_view key, std::string_view member) {
-    if (key == "pg_name" || key == "name") group.name = Text(member);
+    if (key == "pg_name" || key == "name")
+      group.name = Text(member);
     else if (key == "pg_desc" || key == "desc" || key == "dim") {
       if (group.desc.empty() || key == "pg_desc") group.desc = Text(member);
-    } else if (key == "uid") uid = Text(member);
-    else if (key == "backend_config" || key == "backend") group.backend = Text(member);
+    } else if (key == "uid")
+      uid = Text(member);
+    else if (key == "backend_config" || key == "backend")
+      group.backend = Text(member);
     else if (key == "ranks") {
       bool cut = false;
       group.ranks = ParseRanks(member, &cut);
@@ -119,7 +122,8 @@ std::vector<RankId> ParseRanks(std::string_view text, bool* cut) {
       continue;
     }
     int64_t number = 0;
-    for (; i < text.size() && IsDigit(text[i]); ++i) number = std::min<int64_t>(number * 10 + (text[i] - '0'), 1LL << 40);
+    for (; i < text.size() && IsDigit(text[i]); ++i)
+      number = std::min<int64_t>(number * 10 + (text[i] - '0'), 1LL << 40);
     if (number <= std::numeric_limits<RankId>::max()) ranks.push_back(static_cast<RankId>(number));
   }
   return ranks;
@@ -160,11 +164,16 @@ void KinetoMetadata::Scalar(std::string_view key, std::string_view value) {
 void KinetoMetadata::DistributedInfo(std::string_view value, int64_t offset) {
   saw_distributed_info_ = true;
   const auto visit = [&](std::string_view key, std::string_view member) {
-    if (key == "rank") found_.rank = Rank(member);
-    else if (key == "world_size") found_.world_size = Rank(member);
-    else if (key == "backend") found_.backend = Text(member);
-    else if (key == "pg_config") AddGroups(ReadGroups(member));
-    else if (IsVersion(key) && Text(member) != "unknown") found_.versions.emplace_back(std::string(key), Text(member));
+    if (key == "rank")
+      found_.rank = Rank(member);
+    else if (key == "world_size")
+      found_.world_size = Rank(member);
+    else if (key == "backend")
+      found_.backend = Text(member);
+    else if (key == "pg_config")
+      AddGroups(ReadGroups(member));
+    else if (IsVersion(key) && Text(member) != "unknown")
+      found_.versions.emplace_back(std::string(key), Text(member));
   };
   const std::string nested = value.starts_with('"') ? Text(value) : std::string();
   const std::string_view object = nested.empty() ? value : std::string_view(nested);
@@ -182,9 +191,12 @@ void KinetoMetadata::OtherObject(std::string_view value, int64_t offset) {
   RankId rank = -1;
   RankId world = -1;
   const bool sound = ForMembersOf(value, [&](std::string_view key, std::string_view member) {
-    if (key == "groups") read = ReadGroups(member);
-    else if (key == "rank") rank = Rank(member);
-    else if (key == "world" || key == "world_size") world = Rank(member);
+    if (key == "groups")
+      read = ReadGroups(member);
+    else if (key == "rank")
+      rank = Rank(member);
+    else if (key == "world" || key == "world_size")
+      world = Rank(member);
   });
   if (!sound) log_->Add(ProblemKind::kDropped, "metadata-unparsable", offset, value.substr(0, 160));
   if (read.empty()) return;

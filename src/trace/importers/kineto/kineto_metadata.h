@@ -34,7 +34,7 @@ class KinetoMetadata {
   ImportLog* log_;
   bool saw_distributed_info_ = false;
   RankMeta found_;
-  int64_t other_rank_ = -1;   // "rank" of user metadata
+  int64_t other_rank_ = -1;  // "rank" of user metadata
   int64_t other_world_ = -1;
 };
 

@@ -13,7 +13,9 @@ namespace {
 constexpr const char* kRow = R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1})";
 
 Recorded Before(const std::string& members) { return ReadTrace("{" + members + R"(, "traceEvents": [)" + kRow + "]}"); }
-Recorded After(const std::string& members) { return ReadTrace(R"({"traceEvents": [)" + std::string(kRow) + "], " + members + "}"); }
+Recorded After(const std::string& members) {
+  return ReadTrace(R"({"traceEvents": [)" + std::string(kRow) + "], " + members + "}");
+}
 
 struct RankCase {
   const char* members;
@@ -29,13 +31,15 @@ TEST(KinetoMetadata, RankAndGroupsOfEveryEra) {
       {R"("distributedInfo": {"rank": "34", "world_size": "300", "backend": "mtia:hccl,cpu:gloo"})", 34, 300, 0},
       {R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 2, "pg_count": 1, "pg_config":
           [{"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "pg_size": 2, "ranks": [0, 1]}],
-          "nccl_version": "2.17.1"})", 0, 2, 1},
+          "nccl_version": "2.17.1"})",
+       0, 2, 1},
       {R"("distributedInfo": {"rank": 0, "world_size": 4, "pg_config": [{"uid": "u1", "ranks": "[0, 1, 2, 3]"}]})", 0,
        4, 1},
-      {R"("distributedInfo": {"rank": 0, "world_size": 4, "pg_config": "[{\"pg_name\": \"7\", \"ranks\": [2, 3]}]"})", 0,
-       4, 1},
+      {R"("distributedInfo": {"rank": 0, "world_size": 4, "pg_config": "[{\"pg_name\": \"7\", \"ranks\": [2, 3]}]"})",
+       0, 4, 1},
       {R"("job_groups": {"rank": 5, "world": 8, "mesh": {"ranks": [[[0, 1]]]},
-          "groups": [{"dim": "tp", "pg_name": "9", "pg_desc": "mesh_tp", "ranks": [4, 5]}]})", 5, 8, 1},
+          "groups": [{"dim": "tp", "pg_name": "9", "pg_desc": "mesh_tp", "ranks": [4, 5]}]})",
+       5, 8, 1},
       {R"("job_groups": "{\"rank\": 5, \"world\": 8, \"groups\": [{\"dim\": \"tp\", \"ranks\": [4, 5]}]}")", 5, 8, 1},
       {R"("metadata": {"rank": 9, "profiler": {"repeats": 1}})", -1, -1, 0},
       {R"("schemaVersion": 1)", -1, -1, 0},

@@ -41,7 +41,8 @@ class KinetoReader final : public TraceReader, private DocumentSink {
     if (finished && !walker_.saw_events()) {
       finished = MakeError(ErrorCode::kUnsupported, "This is JSON, but no trace: it has no list of traceEvents.");
     } else if (finished && phases_ == 0 && without_phase_ > 0) {
-      finished = MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
+      finished =
+          MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
     }
     if (finished) Complete();
     return Checked(std::move(finished));
@@ -113,9 +114,7 @@ Outcome KinetoReader::OnEvent(TokenCursor& cursor, int64_t offset, const TokenWi
       log_.Add(ProblemKind::kDropped, "event-without-phase", offset,
                std::string_view(text.begin, std::min<size_t>(160, text.end - text.begin)));
       break;
-    default:
-      log_.Add(ProblemKind::kDropped, "unknown-phase", offset, std::string_view(&text.phase, 1));
-      break;
+    default: log_.Add(ProblemKind::kDropped, "unknown-phase", offset, std::string_view(&text.phase, 1)); break;
   }
   return Outcome::kDone;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads PyTorch profiler (Kineto) traces: Chrome trace JSON of every era and back end, well-formed or damaged. Streaming:
-// memory depends on the longest event and on the number of distinct names, not on the file.
+// Reads PyTorch profiler (Kineto) traces: Chrome trace JSON of every era and back end, well-formed or damaged.
+// Streaming: memory depends on the longest event and on the number of distinct names, not on the file.
 #pragma once
 
 #include <cstdint>

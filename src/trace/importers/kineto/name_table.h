@@ -17,7 +17,7 @@
 namespace headway::trace::kineto {
 
 struct NameLimits {
-  size_t longest = 4096;                // bytes; longer names keep their beginning and a hash
+  size_t longest = 4096;                  // bytes; longer names keep their beginning and a hash
   size_t total_bytes = size_t{64} << 20;  // of distinct text; beyond it new names become kOtherNames
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 struct DecimalText {
   bool negative = false;
-  std::string digits;  // without leading zeros
+  std::string digits;    // without leading zeros
   int64_t exponent = 0;  // value = digits x 10^exponent
 };
 

@@ -10,8 +10,8 @@
 
 namespace headway::trace::kineto {
 
-// Reads any decimal number ("-1.5e3", "007", "12.0") times 10^scale, rounded to nearest (half away from zero). False when
-// `text` is not a number or the result does not fit into int64. O(length).
+// Reads any decimal number ("-1.5e3", "007", "12.0") times 10^scale, rounded to nearest (half away from zero). False
+// when `text` is not a number or the result does not fit into int64. O(length).
 [[nodiscard]] bool ParseDecimal(std::string_view text, int scale, int64_t* out);
 
 [[nodiscard]] inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }

@@ -50,9 +50,7 @@ struct Recorded {
   }
   [[nodiscard]] const CommDetail& Comm(size_t row) const { return rows.comms.at(rows.events.at(row).detail - 1); }
   [[nodiscard]] const CopyDetail& Copy(size_t row) const { return rows.copies.at(rows.events.at(row).detail - 1); }
-  [[nodiscard]] const KernelDetail& Kernel(size_t row) const {
-    return rows.kernels.at(rows.events.at(row).detail - 1);
-  }
+  [[nodiscard]] const KernelDetail& Kernel(size_t row) const { return rows.kernels.at(rows.events.at(row).detail - 1); }
   // Everything in one text, to compare two readings.
   [[nodiscard]] std::string Digest() const;
 };

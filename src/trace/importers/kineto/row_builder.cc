@@ -11,7 +11,7 @@ namespace headway::trace::kineto {
 namespace {
 
 constexpr Nanos kLongestDuration = 24 * 3600 * kSecond;  // no capture is that long: a counter has overflowed
-constexpr Nanos kFarTime = 10 * kSecond;  // clocks that count from boot or 1970 are far beyond it
+constexpr Nanos kFarTime = 10 * kSecond;                 // clocks that count from boot or 1970 are far beyond it
 constexpr Nanos kLatestTime = 8'000'000'000 * kSecond;
 constexpr size_t kMostHeld = 64;
 constexpr size_t kGroupLimit = 10'000;
@@ -29,8 +29,10 @@ uint32_t Fold(int64_t correlation) {
 char* AppendDims(char* out, const char* end, std::string_view list) {
   for (const char c : list) {
     if (out == end) break;
-    if (c == ',') *out++ = '_';
-    else if (IsDigit(c)) *out++ = c;
+    if (c == ',')
+      *out++ = '_';
+    else if (IsDigit(c))
+      *out++ = c;
   }
   return out;
 }
@@ -96,9 +98,9 @@ void RowBuilder::Add(const EventText& text, RowClass row, const TokenCursor& sou
   event.flags |= name.flags;
   event.lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
   if (text.phase == 'X') {
-    const std::string_view head(text.args != nullptr ? source.text + *text.args : text.begin,
-                                std::min<size_t>(128, text.end - (text.args != nullptr ? source.text + *text.args
-                                                                                       : text.begin)));
+    const std::string_view head(
+        text.args != nullptr ? source.text + *text.args : text.begin,
+        std::min<size_t>(128, text.end - (text.args != nullptr ? source.text + *text.args : text.begin)));
     uint64_t hash = FoldedProduct(static_cast<uint64_t>(event.start) + 1, 0x9E3779B97F4A7C15ULL ^ event.name);
     hash ^= FoldedProduct(static_cast<uint64_t>(event.duration) + event.lane, 0xD6E8FEB86659FD93ULL);
     if (recent_.Seen(FastHash(head, hash + static_cast<uint64_t>(text.end - text.begin)))) {
@@ -223,9 +225,9 @@ uint32_t RowBuilder::AddComm(const KnownName& name, std::string_view raw_name, c
   detail.peer = PeerOf(detail.op, comm, raw_name, args.concrete_inputs);
   detail.bytes = CollectiveBytes(comm, names_->rules());
   if (detail.bytes < 0) {
-    const bool two_sided = event->kind == EventKind::kCommIssue &&
-                           (detail.op == CommOp::kAllGather || detail.op == CommOp::kReduceScatter ||
-                            detail.op == CommOp::kAllToAll);
+    const bool two_sided =
+        event->kind == EventKind::kCommIssue &&
+        (detail.op == CommOp::kAllGather || detail.op == CommOp::kReduceScatter || detail.op == CommOp::kAllToAll);
     detail.bytes = TensorBytes(args.input_dims, args.input_types, two_sided ? Tensors::kLargest : Tensors::kSummed,
                                names_->rules());
   }

@@ -99,8 +99,8 @@ class RowBuilder {
   bool saw_far_time_ = false;  // some row starts far from zero, so zero is no time
   std::vector<Held> held_;
   RankId rank_ = -1;
-  std::vector<uint32_t> graph_launches_;  // correlation by its low bits: the newest launches of graphs
-  std::vector<uint32_t> device_rows_;     // correlation by its low bits: the newest device rows
+  std::vector<uint32_t> graph_launches_;   // correlation by its low bits: the newest launches of graphs
+  std::vector<uint32_t> device_rows_;      // correlation by its low bits: the newest device rows
   std::map<NameId, ProcessGroup> groups_;  // by name
 };
 

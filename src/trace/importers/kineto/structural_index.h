@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the characters that give JSON text its shape, 64 bytes at a time: quotes that open or close a string, and braces
-// and brackets outside strings. Everything that follows walks this short list of positions instead of the text.
+// Finds the characters that give JSON text its shape, 64 bytes at a time: quotes that open or close a string, and
+// braces and brackets outside strings. Everything that follows walks this short list of positions instead of the text.
 #pragma once
 
 #include <cstddef>

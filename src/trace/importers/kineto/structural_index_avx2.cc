@@ -41,13 +41,15 @@ HEADWAY_AVX2 uint32_t* ScanAvx2(const char* text, size_t blocks, uint32_t base, 
     masks.high = Bits(a, b);
     masks.control = Bits(_mm256_cmpgt_epi8(space, a), _mm256_cmpgt_epi8(space, b)) & ~masks.high;
     uint64_t bits = masks.quote;
-    if ((masks.backslash | local.escaped) != 0) [[unlikely]] bits &= ~EscapedBits(masks.backslash, local.escaped);
+    if ((masks.backslash | local.escaped) != 0) [[unlikely]]
+      bits &= ~EscapedBits(masks.backslash, local.escaped);
     const __m128i product = _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(bits)), all_ones, 0);
     const uint64_t in_string = static_cast<uint64_t>(_mm_cvtsi128_si64(product)) ^ local.in_string;
     local.in_string = static_cast<uint64_t>(static_cast<int64_t>(in_string) >> 63);
     const uint64_t control = masks.control & in_string;
     const auto position = base + static_cast<uint32_t>(i * kBlock);
-    if ((control | masks.high) != 0) [[unlikely]] odd.push_back({position, control, masks.high});
+    if ((control | masks.high) != 0) [[unlikely]]
+      odd.push_back({position, control, masks.high});
     out = WritePositions(out, position, bits | (masks.open_close & ~in_string));
   }
   state = local;

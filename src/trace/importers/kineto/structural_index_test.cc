@@ -84,7 +84,8 @@ TEST(StructuralIndex, EveryScanFindsTheSameAsTheDefinition) {
     }();
     const Scanned expected = ScanByHand(padded);
     for (const ScanFunction scan : AllScans()) {
-      for (const size_t blocks : {size_t{1}, size_t{3}, size_t{100}}) ASSERT_EQ(Scan(scan, text, blocks), expected) << text;
+      for (const size_t blocks : {size_t{1}, size_t{3}, size_t{100}})
+        ASSERT_EQ(Scan(scan, text, blocks), expected) << text;
     }
   }
 }

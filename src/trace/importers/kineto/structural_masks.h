@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the structural scan that is the same for every instruction set: from one 64-bit mask per character class to
-// positions. Included only by the scan's own translation units, which compile it for their instruction set.
+// The part of the structural scan that is the same for every instruction set: from one 64-bit mask per character class
+// to positions. Included only by the scan's own translation units, which compile it for their instruction set.
 #pragma once
 
 #include <bit>
@@ -52,11 +52,13 @@ template <typename PrefixXor>
 [[gnu::always_inline]] inline uint32_t* FinishBlock(const BlockMasks& masks, uint32_t position, ScanState& state,
                                                     uint32_t* out, std::vector<OddBlock>& odd, PrefixXor prefix_xor) {
   uint64_t quote = masks.quote;
-  if ((masks.backslash | state.escaped) != 0) [[unlikely]] quote &= ~EscapedBits(masks.backslash, state.escaped);
+  if ((masks.backslash | state.escaped) != 0) [[unlikely]]
+    quote &= ~EscapedBits(masks.backslash, state.escaped);
   const uint64_t in_string = prefix_xor(quote) ^ state.in_string;  // opening quotes in, closing quotes out
   state.in_string = static_cast<uint64_t>(static_cast<int64_t>(in_string) >> 63);
   const uint64_t control = masks.control & in_string;
-  if ((control | masks.high) != 0) [[unlikely]] odd.push_back({position, control, masks.high});
+  if ((control | masks.high) != 0) [[unlikely]]
+    odd.push_back({position, control, masks.high});
   return WritePositions(out, position, quote | (masks.open_close & ~in_string));
 }
 

@@ -110,7 +110,8 @@ struct Member {
 };
 
 // Reads the members of the object whose opening brace `cursor` stands on. `read` is called with (Member, const char**
-// after) for each, must move the cursor's token behind the value, set *after, and say kDone; anything else ends the walk.
+// after) for each, must move the cursor's token behind the value, set *after, and say kDone; anything else ends the
+// walk.
 // `*trailing_comma` is set where a comma stands before the closing brace; `*after` is set behind that brace.
 template <typename Read>
 [[gnu::always_inline]] inline Outcome ReadObject(TokenCursor& cursor, bool* trailing_comma, const char** after,

@@ -77,8 +77,8 @@ void TokenWindow::IndexBlocks(size_t blocks) {
     tokens_ = std::move(grown);
     token_capacity_ = most;
   }
-  uint32_t* last = scan_(text_.get() + limit_, blocks, static_cast<uint32_t>(limit_), state_,
-                         tokens_.get() + token_count_, odd_);
+  uint32_t* last =
+      scan_(text_.get() + limit_, blocks, static_cast<uint32_t>(limit_), state_, tokens_.get() + token_count_, odd_);
   token_count_ = static_cast<size_t>(last - tokens_.get());
   limit_ += blocks * kBlock;
   SetSentinels();

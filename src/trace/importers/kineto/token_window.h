@@ -34,8 +34,8 @@ class TokenWindow {
   [[nodiscard]] size_t begin() const { return begin_; }
   [[nodiscard]] size_t limit() const { return limit_; }
   [[nodiscard]] size_t end() const { return end_; }
-  // Tokens [token(), token_count()) are unconsumed. Behind the last one stand kSentinels more that point to a zero byte,
-  // so that a walker may look a few tokens ahead without counting.
+  // Tokens [token(), token_count()) are unconsumed. Behind the last one stand kSentinels more that point to a zero
+  // byte, so that a walker may look a few tokens ahead without counting.
   [[nodiscard]] const uint32_t* tokens() const { return tokens_.get(); }
   [[nodiscard]] size_t token() const { return token_; }
   [[nodiscard]] size_t token_count() const { return token_count_; }
