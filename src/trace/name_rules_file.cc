@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the rule file. The only place of this module that knows the YAML library.
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
-
-#include <yaml-cpp/yaml.h>
 
 #include "base/check.h"
 #include "trace/name_rules.h"
@@ -17,19 +17,18 @@ constexpr const char* kBuiltInText =
     ;
 
 constexpr std::pair<const char*, RowClass> kRowClasses[] = {
-    {"kernel", RowClass::kKernel},         {"memcpy", RowClass::kMemcpy},
-    {"memset", RowClass::kMemset},         {"device-annotation", RowClass::kDeviceAnnotation},
+    {"kernel", RowClass::kKernel},          {"memcpy", RowClass::kMemcpy},
+    {"memset", RowClass::kMemset},          {"device-annotation", RowClass::kDeviceAnnotation},
     {"device-sync", RowClass::kDeviceSync}, {"runtime", RowClass::kRuntime},
-    {"operator", RowClass::kOperator},     {"annotation", RowClass::kAnnotation},
-    {"python", RowClass::kPython},         {"overhead", RowClass::kOverhead},
-    {"instant", RowClass::kInstant},       {"other", RowClass::kOther},
+    {"operator", RowClass::kOperator},      {"annotation", RowClass::kAnnotation},
+    {"python", RowClass::kPython},          {"overhead", RowClass::kOverhead},
+    {"instant", RowClass::kInstant},        {"other", RowClass::kOther},
 };
 
 constexpr EventKind kKinds[] = {
-    EventKind::kKernel,    EventKind::kCommKernel, EventKind::kRuntime,    EventKind::kRuntimeSync,
-    EventKind::kCpuOp,     EventKind::kPython,     EventKind::kAnnotation, EventKind::kStep,
-    EventKind::kCommIssue, EventKind::kCommHost,   EventKind::kCommWait,   EventKind::kDataLoader,
-    EventKind::kOptimizer, EventKind::kOverhead,   EventKind::kOther,
+    EventKind::kKernel,   EventKind::kCommKernel, EventKind::kRuntime,   EventKind::kRuntimeSync, EventKind::kCpuOp,
+    EventKind::kPython,   EventKind::kAnnotation, EventKind::kStep,      EventKind::kCommIssue,   EventKind::kCommHost,
+    EventKind::kCommWait, EventKind::kDataLoader, EventKind::kOptimizer, EventKind::kOverhead,    EventKind::kOther,
 };
 
 std::string Folded(std::string text, bool upper) {
@@ -80,17 +79,28 @@ class NameRulesFile {
       const auto key = entry.first.as<std::string>();
       const YAML::Node value = entry.second;
       if (key == "version") continue;
-      if (key == "categories") AddCategories(out, value);
-      else if (key == "kernels") AddRules(out.kernels_, value);
-      else if (key == "runtime") AddRules(out.runtime_, value);
-      else if (key == "host") AddRules(out.host_, value);
-      else if (key == "python") AddRules(out.python_, value);
-      else if (key == "collectives") AddCollectives(out, value);
-      else if (key == "waits") AddWaits(out, value);
-      else if (key == "element_sizes") AddElementSizes(out, value);
-      else if (key == "algorithms") AddWords(out.algorithms_, value);
-      else if (key == "protocols") AddWords(out.protocols_, value);
-      else Fail(entry.first, "unknown section '" + key + "'");
+      if (key == "categories")
+        AddCategories(out, value);
+      else if (key == "kernels")
+        AddRules(out.kernels_, value);
+      else if (key == "runtime")
+        AddRules(out.runtime_, value);
+      else if (key == "host")
+        AddRules(out.host_, value);
+      else if (key == "python")
+        AddRules(out.python_, value);
+      else if (key == "collectives")
+        AddCollectives(out, value);
+      else if (key == "waits")
+        AddWaits(out, value);
+      else if (key == "element_sizes")
+        AddElementSizes(out, value);
+      else if (key == "algorithms")
+        AddWords(out.algorithms_, value);
+      else if (key == "protocols")
+        AddWords(out.protocols_, value);
+      else
+        Fail(entry.first, "unknown section '" + key + "'");
     }
   }
 

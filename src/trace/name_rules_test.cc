@@ -153,15 +153,24 @@ TEST(NameRules, MemoryKinds) {
 
 TEST(NameRules, CategoriesOfEveryEra) {
   const std::pair<const char*, RowClass> cases[] = {
-      {"kernel", RowClass::kKernel},         {"Kernel", RowClass::kKernel},
-      {"gpu_memcpy", RowClass::kMemcpy},     {"Memcpy", RowClass::kMemcpy},
-      {"Memset", RowClass::kMemset},         {"Runtime", RowClass::kRuntime},
-      {"cuda_driver", RowClass::kRuntime},   {"xpu_runtime", RowClass::kRuntime},
-      {"mtia_runtime", RowClass::kRuntime},  {"mtia_ccp_events", RowClass::kKernel},
-      {"hpu_op", RowClass::kRuntime},        {"privateuse1_runtime", RowClass::kRuntime},
-      {"Operator", RowClass::kOperator},     {"cpu_op", RowClass::kOperator},
-      {"user_annotation", RowClass::kAnnotation}, {"python_function", RowClass::kPython},
-      {"overhead", RowClass::kOverhead},     {"Trace", RowClass::kOther},
+      {"kernel", RowClass::kKernel},
+      {"Kernel", RowClass::kKernel},
+      {"gpu_memcpy", RowClass::kMemcpy},
+      {"Memcpy", RowClass::kMemcpy},
+      {"Memset", RowClass::kMemset},
+      {"Runtime", RowClass::kRuntime},
+      {"cuda_driver", RowClass::kRuntime},
+      {"xpu_runtime", RowClass::kRuntime},
+      {"mtia_runtime", RowClass::kRuntime},
+      {"mtia_ccp_events", RowClass::kKernel},
+      {"hpu_op", RowClass::kRuntime},
+      {"privateuse1_runtime", RowClass::kRuntime},
+      {"Operator", RowClass::kOperator},
+      {"cpu_op", RowClass::kOperator},
+      {"user_annotation", RowClass::kAnnotation},
+      {"python_function", RowClass::kPython},
+      {"overhead", RowClass::kOverhead},
+      {"Trace", RowClass::kOther},
   };
   for (const auto& [category, row] : cases) {
     bool known = false;
@@ -205,9 +214,9 @@ host:
 }
 
 TEST(NameRules, AWrongFileIsRefusedWithItsLine) {
-  for (const char* yaml : {"kernels: []", "version: 2", "version: 1\nkernals: []", "version: 1\nkernels: [{match: [a]}]",
-                           "version: 1\nkernels: [{kind: nonsense, match: [a]}]", "version: [", "- a",
-                           "version: 1\nkernels: [{kind: kernel, op: whirl, match: [a]}]"}) {
+  for (const char* yaml : {"kernels: []", "version: 2", "version: 1\nkernals: []",
+                           "version: 1\nkernels: [{match: [a]}]", "version: 1\nkernels: [{kind: nonsense, match: [a]}]",
+                           "version: [", "- a", "version: 1\nkernels: [{kind: kernel, op: whirl, match: [a]}]"}) {
     const auto rules = NameRules::WithExtra(yaml, "my.yaml");
     ASSERT_FALSE(rules.has_value()) << yaml;
     EXPECT_EQ(rules.error().code, ErrorCode::kInvalidArgument);

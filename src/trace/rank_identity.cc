@@ -37,7 +37,8 @@ RankId NumberAt(std::string_view text, size_t i) {
 RankId NumberBehind(std::string_view text, std::string_view word) {
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     size_t i = at + word.size();
-    if (i < text.size() && (text[i] == '-' || text[i] == '_' || text[i] == '.' || text[i] == '=' || text[i] == ' ')) ++i;
+    if (i < text.size() && (text[i] == '-' || text[i] == '_' || text[i] == '.' || text[i] == '=' || text[i] == ' '))
+      ++i;
     if (const RankId rank = NumberAt(text, i); rank >= 0) return rank;
   }
   return -1;

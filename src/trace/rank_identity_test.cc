@@ -22,8 +22,8 @@ TEST(RankIdentity, FromFileNames) {
       {"rank_5/trace.json", 5},
       {"x_3.json", 3},
       {"3.json.gz", 3},
-      {"step-3.json", 3},                                   // last resort, and no better than that
-      {"host_12345678.1694128201554.pt.trace.json", -1},    // a process id and a time
+      {"step-3.json", 3},                                 // last resort, and no better than that
+      {"host_12345678.1694128201554.pt.trace.json", -1},  // a process id and a time
       {"libkineto_activities_1234567.json", -1},
       {"trace.json", -1},
       {"frank.json", -1},
