@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the patterns of a made job to a folder, for timing `headway diagnose` on very many ranks:
 //   make_pattern_job DIR RANKS [STEPS] [FUNCTIONS]
-// tp groups of 8 (one host) meet 40 times a step, dp groups across the hosts 10 times: with 20 steps 1,000 collectives a
-// rank. Three ranks are slow: RANKS / 7 in its loader by 15 ms a step, RANKS / 3 in its kernels by 20 ms, and
-// RANKS * 5 / 6 once by 400 ms. All other times vary by 1 %.
+// tp groups of 8 (one host) meet 40 times a step, dp groups across the hosts 10 times: with 20 steps 1,000 collectives
+// a rank. Three ranks are slow: RANKS / 7 in its loader by 15 ms a step, RANKS / 3 in its kernels by 20 ms, and RANKS *
+// 5 / 6 once by 400 ms. All other times vary by 1 %.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,7 +48,8 @@ void Prepare(Job* job) {
   table.push_back({"(waiting for communication)", -1, WorkClass::kCommunication, ""});
   table.push_back({"data.py(12): read_shard", -1, WorkClass::kInput, ""});
   for (int f = kFirstKernel; f < job->functions; ++f) {
-    table.push_back({"void kernel_" + std::to_string(f) + "<float>(float*, long)", -1, WorkClass::kCompute, "occupancy"});
+    table.push_back(
+        {"void kernel_" + std::to_string(f) + "<float>(float*, long)", -1, WorkClass::kCompute, "occupancy"});
   }
   const auto shared = std::make_shared<const headway::pattern::FunctionTable>(std::move(table));
   job->patterns.resize(static_cast<size_t>(job->ranks));
@@ -104,7 +105,8 @@ void Meet(Job* job, int step, int meeting, const std::vector<Nanos>& arrival) {
     const auto tick = [](Nanos t) { return t / headway::trace::kCommTick * headway::trace::kCommTick; };
     headway::trace::CommInstance instance;
     instance.start = tick(arrival[static_cast<size_t>(r)]);
-    instance.end = tick(latest[group_of(r)] + (dp ? 900 : 200) * kMicrosecond + static_cast<Nanos>(job->random() % 5000));
+    instance.end =
+        tick(latest[group_of(r)] + (dp ? 900 : 200) * kMicrosecond + static_cast<Nanos>(job->random() % 5000));
     instance.exposed = instance.end - instance.start;
     instance.exposed_begin = instance.start;
     instance.exposed_end = instance.end;
