@@ -9,6 +9,8 @@
 namespace headway::pattern {
 namespace {
 
+constexpr int64_t kMaxFile = int64_t{4} << 30;  // 100,000 ranks
+
 std::string Speaking(const hwp::Section& section) {
   if (section.tag == hwp::kTableTag) return "a function table";
   return section.tag == hwp::kRankTag ? "the section of rank " + std::to_string(section.rank) : "an optional section";
@@ -108,6 +110,10 @@ Result<HwpContents> HwpReader::Read(std::string_view bytes, std::string_view nam
 Result<HwpContents> HwpReader::ReadFile(const std::string& path, std::string_view name, Parts parts) {
   const Result<RandomAccessFile> file = RandomAccessFile::Open(path, std::string(name));
   if (!file) return std::unexpected(file.error());
+  if (file->size() > kMaxFile) {
+    return MakeError(ErrorCode::kTooLarge, "a .hwp file is read whole, and this one is larger than 4 GB",
+                     std::string(name));
+  }
   const Result<std::string> bytes = file->Read(0, file->size());
   if (!bytes) return std::unexpected(bytes.error());
   return Read(*bytes, name, parts);
