@@ -83,7 +83,7 @@ std::string Grouped(uint64_t value) {
   return text;
 }
 
-std::string Signed(bool negative, std::string text) { return negative ? "-" + text : text; }
+std::string Signed(bool negative, const std::string& text) { return negative ? "-" + text : text; }
 
 // The longest beginning of `text` that takes at most `width` columns.
 std::string_view Head(std::string_view text, int width) {

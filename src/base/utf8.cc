@@ -43,8 +43,8 @@ constexpr CodeRange kWide[] = {
     {0x1f93c, 0x1f945}, {0x1f947, 0x1f9ff}, {0x1fa70, 0x1faff}, {0x20000, 0x2fffd}, {0x30000, 0x3fffd},
 };
 
-template <size_t N>
-bool Contains(const CodeRange (&ranges)[N], char32_t code) {
+template <size_t kCount>
+bool Contains(const CodeRange (&ranges)[kCount], char32_t code) {
   const auto* range = std::lower_bound(std::begin(ranges), std::end(ranges), code,
                                        [](const CodeRange& r, char32_t c) { return r.last < c; });
   return range != std::end(ranges) && range->first <= code;
