@@ -83,7 +83,10 @@ std::string Grouped(uint64_t value) {
   return text;
 }
 
-std::string Signed(bool negative, const std::string& text) { return negative ? "-" + text : text; }
+std::string Signed(bool negative, std::string text) {
+  if (negative) text.insert(0, 1, '-');
+  return text;
+}
 
 // The longest beginning of `text` that takes at most `width` columns.
 std::string_view Head(std::string_view text, int width) {

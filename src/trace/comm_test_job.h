@@ -84,26 +84,26 @@ class TestJobMaker {
     int ordinal = 0;
   };
 
-  int Stride(size_t dim) const {
+  [[nodiscard]] int Stride(size_t dim) const {
     int stride = 1;
     for (size_t d = dim + 1; d < spec_.dims.size(); ++d) stride *= spec_.dims[d].size;
     return stride;
   }
-  std::vector<int> GroupOf(size_t dim, int rank) const {
+  [[nodiscard]] std::vector<int> GroupOf(size_t dim, int rank) const {
     const int stride = Stride(dim), size = spec_.dims[dim].size;
     const int first = rank - rank / stride % size * stride;
     std::vector<int> members;
     for (int i = 0; i < size; ++i) members.push_back(first + i * stride);
     return members;
   }
-  std::vector<std::vector<int>> Groups(size_t dim) const {
+  [[nodiscard]] std::vector<std::vector<int>> Groups(size_t dim) const {
     std::vector<std::vector<int>> groups;
     for (int r = 0; r < world_; ++r) {
       if (GroupOf(dim, r)[0] == r) groups.push_back(GroupOf(dim, r));
     }
     return groups;
   }
-  std::string GroupName(size_t dim, const std::vector<int>& members) const {
+  [[nodiscard]] std::string GroupName(size_t dim, const std::vector<int>& members) const {
     std::string name = spec_.dims[dim].name + ":";
     for (const int m : members) name += (m == members[0] ? "" : ",") + std::to_string(m);
     return name;
@@ -157,7 +157,7 @@ class TestJobMaker {
   Nanos Up(Nanos most) { return most <= 0 ? 0 : std::uniform_int_distribution<Nanos>(0, most)(random_); }
   Nanos Jitter() { return Up(2 * spec_.end_jitter) - spec_.end_jitter; }
 
-  Nanos Own(int r, Nanos time) const {
+  [[nodiscard]] Nanos Own(int r, Nanos time) const {
     const auto host = static_cast<size_t>(r / spec_.ranks_per_host);
     const Nanos offset = host < spec_.offset.size() ? spec_.offset[host] : 0;
     const double drift = host < spec_.drift.size() ? spec_.drift[host] : 0;
