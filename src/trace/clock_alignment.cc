@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "trace/comm_sequence.h"
+
 namespace headway::trace {
 namespace {
 
@@ -113,7 +115,7 @@ class RoundCollector {
       reading.end = members_[i + (j - i - 1) / 2].row->end;
       rounds_.readings.push_back(reading);
     }
-    rounds_.Close();
+    rounds_.Close(IsOneWay(members_.front().row->op) && !on_device);
   }
 
   static void Bound(const CommInstance& row, bool bounded, bool device, ClockReading* reading) {

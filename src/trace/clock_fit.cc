@@ -352,13 +352,20 @@ class Fitter {
     return fits;
   }
 
-  // Half width of the middle nine tenths of a clock's ends against the others', in its tighter rounds.
+  // Half width of the middle nine tenths of a clock's ends against the others', in its tighter rounds; soft ones only
+  // where it has few others.
   [[nodiscard]] double EndScatter(size_t clock) const {
+    constexpr size_t kEnough = 8;
+    std::vector<int32_t> mine;
+    for (const int32_t i : start_.readings_of[clock]) {
+      if (rounds_.soft[static_cast<size_t>(start_.round_of[static_cast<size_t>(i)])] == 0) mine.push_back(i);
+    }
+    if (mine.size() < kEnough) mine = start_.readings_of[clock];
     std::vector<double> spreads;
-    for (const int32_t i : start_.readings_of[clock]) spreads.push_back(SpreadAt(i));
+    for (const int32_t i : mine) spreads.push_back(SpreadAt(i));
     const double limit = Quantile(&spreads, 0.5);
     std::vector<double> ends;
-    for (const int32_t i : start_.readings_of[clock]) {
+    for (const int32_t i : mine) {
       if (SpreadAt(i) <= limit) ends.push_back(FullResidual(static_cast<size_t>(i)));
     }
     const double low = Quantile(&ends, 0.05);

@@ -26,7 +26,12 @@ struct ClockRounds {
   std::vector<ClockReading> readings;
   std::vector<int32_t> begin{0};  // round i = readings[begin[i] … begin[i + 1])
 
-  void Close() { begin.push_back(static_cast<int32_t>(readings.size())); }
+  std::vector<char> soft;  // per round: 1 = ends may lie apart by nature (a send and its receive)
+
+  void Close(bool is_soft = false) {
+    begin.push_back(static_cast<int32_t>(readings.size()));
+    soft.push_back(is_soft ? 1 : 0);
+  }
   [[nodiscard]] size_t size() const { return begin.size() - 1; }
 };
 

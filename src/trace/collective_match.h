@@ -4,17 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include "trace/comm.h"
 #include "trace/comm_sequence.h"
 
 namespace headway::trace {
-
-// member clock - reference clock of two rank indices, where known (0 on one host).
-using ClockOffset = std::function<std::optional<Nanos>(int32_t reference, int32_t member)>;
 
 // Where one member's rows lie on the group's axis of ordinals.
 struct MemberPlace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -28,12 +29,16 @@ class CommJoiner {
         clocks_(RecordedClocks(ranks)) {}
 
   JobComms Join() {
-    table_ = ResolveNamedGroups(ranks_, world_size_);
-    InferLaneGroups(ranks_, world_size_, &table_);
-    const RowIndex rows(ranks_, table_, threads_);
-    out_.unmatched_instances += rows.unresolved();
-    CollectMembers(rows);
-    MatchCollectives();
+    const GroupTable named = ResolveNamedGroups(ranks_, world_size_);
+    table_ = named;
+    const bool inferred = InferLaneGroups(ranks_, world_size_, Offsets(), &table_);
+    MatchRows();
+    if (inferred && clocks_.clocks.size() > 1) {
+      // Lanes of different hosts were compared under any offset that suits them. Now the clocks are about known.
+      table_ = named;
+      InferLaneGroups(ranks_, world_size_, Offsets(), &table_);
+      MatchRows();
+    }
     MatchPairs();
     out_.groups = std::move(table_.groups);
     Publish();
@@ -49,12 +54,19 @@ class CommJoiner {
     };
   }
 
+  void MatchRows() {
+    rows_ = std::make_unique<RowIndex>(ranks_, table_, threads_);
+    CollectMembers(*rows_);
+    MatchCollectives();
+  }
+
   void CollectMembers(const RowIndex& rows) {
+    kept_.clear();
     point_to_point_.resize(ranks_.size());
     for (size_t r = 0; r < ranks_.size(); ++r) point_to_point_[r] = rows.PointToPoint(static_cast<int32_t>(r));
-    members_.resize(table_.groups.size());
-    summaries_.resize(table_.groups.size());
-    places_.resize(table_.groups.size());
+    members_.assign(table_.groups.size(), {});
+    summaries_.assign(table_.groups.size(), {});
+    places_.assign(table_.groups.size(), {});
     for (size_t g = 0; g < table_.groups.size(); ++g) {
       members_[g] = rows.Members(static_cast<int32_t>(g), &summaries_[g]);
       SeparateNeighbours(g);
@@ -138,7 +150,7 @@ class CommJoiner {
   }
 
   void MatchPairs() {
-    out_.unmatched_instances += matched_unmatched_;
+    out_.unmatched_instances = rows_->unresolved() + matched_unmatched_;
     out_.inconsistent = matched_inconsistent_;
     PointToPointMatch match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
     out_.unmatched_instances += match.unmatched;
@@ -272,6 +284,7 @@ class CommJoiner {
   ClockAlignment clocks_;
   GroupTable table_;
   JobComms out_;
+  std::unique_ptr<RowIndex> rows_;
   std::vector<std::vector<int32_t>> point_to_point_;     // per rank
   std::vector<std::vector<CommSequence>> members_;       // per group
   std::vector<std::vector<SequenceSummary>> summaries_;  // parallel to members_

@@ -189,7 +189,14 @@ ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, i
   const double covered = static_cast<double>(fit.overlap) / std::min(reference.size(), member.size());
   // An error of one ordinal moves most ends by about a gap; half of one is taken as full doubt.
   const double time_cost = std::min(1.0, 2 * static_cast<double>(fit.jitter) / gap);
-  fit.cost = fit.mismatch + fit.step_mismatch + time_cost * (offset || count > 2 ? 1 : 0.2) + 0.5 * (1 - covered);
+  fit.cost = fit.mismatch + 0.5 * (1 - covered);
+  if (offset) {
+    fit.cost += 1.5 * time_cost + 0.5 * fit.step_mismatch;  // step numbers may be guesses, this clock is not
+  } else {
+    // Of several repetitions that fit equally well, the one that asks for the least skew.
+    const double skew = std::abs(static_cast<double>(fit.centre));
+    fit.cost += time_cost * (count > 2 ? 1 : 0.2) + fit.step_mismatch + 0.2 * skew / (skew + 0.2 * kSecond);
+  }
   return fit;
 }
 
@@ -210,7 +217,7 @@ ShiftFit BestShift(const CommSequence& reference, const CommSequence& member, st
 
 Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
   constexpr Nanos kSlack = 20 * kMicrosecond;  // clocks of devices of one host, rounding
-  constexpr int32_t kSamples = 256;
+  constexpr int32_t kSamples = 128;
   Togetherness out;
   const int32_t longest = std::max(reference.size(), member.size());
   if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;

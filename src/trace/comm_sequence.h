@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,6 +32,9 @@ struct CommSequence {
 
 // True where members must show the same payload (an all-to-all may be uneven, a gather's root sees more).
 [[nodiscard]] bool SizeIsShared(CommOp op);
+
+// member clock - reference clock of two rank indices, where known (0 on one host).
+using ClockOffset = std::function<std::optional<Nanos>(int32_t reference, int32_t member)>;
 
 // Whether two members' rows can be one operation: equal kinds and, where both are written and shared, equal sizes.
 // A kind that is not known agrees with every kind, a send with a receive of its size.

@@ -34,15 +34,19 @@ void Note(const char* what, int64_t lanes, int64_t assigned, int64_t clustered, 
 
 }  // namespace
 
-void InferLaneGroups(const std::vector<RankComms>& ranks, int world_size, GroupTable* table) {
+bool InferLaneGroups(const std::vector<RankComms>& ranks, int world_size, const ClockOffset& offset,
+                     GroupTable* table) {
+  bool any = false;
   for (const bool device : {true, false}) {
     const std::vector<RankLanes> lanes = CollectLanes(ranks, *table, device);
     const int64_t count = CountLanes(lanes);
     if (count == 0) continue;
-    const int64_t assigned = AssignLanesToDeclared(lanes, table);
-    const int64_t clustered = ClusterLanes(lanes, world_size, table);
+    any = true;
+    const int64_t assigned = AssignLanesToDeclared(lanes, offset, table);
+    const int64_t clustered = ClusterLanes(lanes, world_size, offset, table);
     Note(device ? "streams" : "threads", count, assigned, clustered, table);
   }
+  return any;
 }
 
 }  // namespace headway::trace

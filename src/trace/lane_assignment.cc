@@ -12,11 +12,11 @@ namespace headway::trace {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr size_t kPeers = 3;  // other members a rank is compared with, per group
+constexpr size_t kPeers = 2;  // other members a rank is compared with, per group
 // Of one row of full agreement with the other members: what a hint is worth where they do not decide.
 constexpr double kPlaceHint = 0.20;
 constexpr double kLikeHint = 0.10;
-constexpr double kPairHint = 0.05;
+constexpr double kPairHint = 0.08;
 constexpr double kAnyHint = 0.02;
 
 bool SoundsLikePipeline(std::string_view desc) {
@@ -26,7 +26,8 @@ bool SoundsLikePipeline(std::string_view desc) {
 
 class LaneAssigner {
  public:
-  LaneAssigner(const std::vector<RankLanes>& lanes, GroupTable* table) : lanes_(lanes), table_(*table) {
+  LaneAssigner(const std::vector<RankLanes>& lanes, const ClockOffset& offset, GroupTable* table)
+      : lanes_(lanes), offset_(offset), table_(*table) {
     for (size_t r = 0; r < lanes.size(); ++r) index_of_rank_[lanes[r].rank->rank] = static_cast<int32_t>(r);
     FindCandidates();
     chosen_.resize(lanes.size());
@@ -134,7 +135,7 @@ class LaneAssigner {
     const int32_t group = candidates_[r][k];
     const double support = Support(r, run, group, settled_peers);
     double hint = SoundsLikePipeline(Desc(group)) ? 0 : kAnyHint;
-    if (run.count > 1) hint += kPairHint * std::min(1.0, 1.5 * run.alternation);
+    if (run.count > 1) hint += kPairHint * std::min(1.0, 1.5 * run.alternation) / ThreadDistance(lanes, run);
     if (2 * candidates_[r].size() == lanes.rank->runloop_tids.size() && !lanes.is_device) {
       const auto place = lanes.made_place[static_cast<size_t>(run.first)];
       const auto last = lanes.made_place[static_cast<size_t>(run.first + run.count - 1)];
@@ -145,6 +146,15 @@ class LaneAssigner {
       hint += kLikeHint * std::min(a, b) / std::max(a, b);
     }
     return (support + hint) * static_cast<double>(run.rows.size());
+  }
+
+  // Two threads of a group are made one after the other; numbers of other processes may come between.
+  static double ThreadDistance(const RankLanes& lanes, const LaneRun& run) {
+    const auto tid = [&](int32_t lane) {
+      const auto local = static_cast<size_t>(lanes.locals[static_cast<size_t>(lane)]);
+      return lanes.rank->groups[local].lane_tid;
+    };
+    return std::max(1.0, static_cast<double>(tid(run.first + run.count - 1) - tid(run.first)));
   }
 
   // Mean over some other members with a file of the best that any of their runs (or the chosen one) agrees.
@@ -166,18 +176,24 @@ class LaneAssigner {
     return peers == 0 ? 0 : sum / static_cast<double>(peers);
   }
 
-  // The next members after this one, round the group's list, that have lanes to compare.
+  // Other members that have lanes to compare, from places far apart in the group's list: neighbours are often in step
+  // in groups they do not share.
   std::vector<int32_t> PeersOf(size_t r, int32_t group) {
     const auto& members = table_.groups[static_cast<size_t>(group)].ranks;
-    const auto own = std::lower_bound(members.begin(), members.end(), lanes_[r].rank->rank) - members.begin();
+    const size_t n = members.size();
+    const auto own =
+        static_cast<size_t>(std::lower_bound(members.begin(), members.end(), lanes_[r].rank->rank) - members.begin());
     std::vector<int32_t> peers;
-    for (size_t step = 1; step < members.size() && peers.size() < kPeers; ++step) {
-      const auto at = index_of_rank_.find(members[(static_cast<size_t>(own) + step) % members.size()]);
-      if (at == index_of_rank_.end() || static_cast<size_t>(at->second) == r) continue;
-      const auto p = static_cast<size_t>(at->second);
-      if (lanes_[p].runs.empty()) continue;
-      if (std::find(candidates_[p].begin(), candidates_[p].end(), group) == candidates_[p].end()) continue;
-      peers.push_back(at->second);
+    for (size_t k = 0; k < kPeers; ++k) {
+      for (size_t step = 0; step + 1 < n; ++step) {
+        const auto at = index_of_rank_.find(members[(own + 1 + (n / 2 + k * n / kPeers + step) % n) % n]);
+        if (at == index_of_rank_.end() || static_cast<size_t>(at->second) == r) continue;
+        const auto p = static_cast<size_t>(at->second);
+        if (lanes_[p].runs.empty() || std::find(peers.begin(), peers.end(), at->second) != peers.end()) continue;
+        if (std::find(candidates_[p].begin(), candidates_[p].end(), group) == candidates_[p].end()) continue;
+        peers.push_back(at->second);
+        break;
+      }
     }
     return peers;
   }
@@ -189,9 +205,10 @@ class LaneAssigner {
     const auto key = swap ? std::tuple(b.rank_index, run_index(b, theirs), a.rank_index, run_index(a, mine))
                           : std::tuple(a.rank_index, run_index(a, mine), b.rank_index, run_index(b, theirs));
     if (const auto known = agreement_.find(key); known != agreement_.end()) return known->second;
-    const std::optional<Nanos> offset = a.rank->host == b.rank->host ? std::optional<Nanos>(0) : std::optional<Nanos>();
-    const double score = swap ? JudgeTogether(b.Sequence(theirs), a.Sequence(mine), offset).score
-                              : JudgeTogether(a.Sequence(mine), b.Sequence(theirs), offset).score;
+    const RankLanes& x = swap ? b : a;
+    const RankLanes& y = swap ? a : b;
+    const CommSequence first = x.Sequence(swap ? theirs : mine), second = y.Sequence(swap ? mine : theirs);
+    const double score = JudgeTogether(first, second, offset_(x.rank_index, y.rank_index)).score;
     return agreement_[key] = score;
   }
 
@@ -212,6 +229,7 @@ class LaneAssigner {
   }
 
   const std::vector<RankLanes>& lanes_;
+  const ClockOffset& offset_;
   GroupTable& table_;
   std::unordered_map<RankId, int32_t> index_of_rank_;
   std::vector<std::vector<int32_t>> candidates_;  // per rank: groups in order of creation
@@ -222,8 +240,8 @@ class LaneAssigner {
 
 }  // namespace
 
-int64_t AssignLanesToDeclared(const std::vector<RankLanes>& lanes, GroupTable* table) {
-  return LaneAssigner(lanes, table).Assign();
+int64_t AssignLanesToDeclared(const std::vector<RankLanes>& lanes, const ClockOffset& offset, GroupTable* table) {
+  return LaneAssigner(lanes, offset, table).Assign();
 }
 
 }  // namespace headway::trace

@@ -13,6 +13,6 @@ namespace headway::trace {
 // lists them). Lanes and groups ascend together in order of creation; which groups have no lane (point-to-point only,
 // or idle) is decided by how well each choice agrees with what the other members of the group show. Lanes that agree
 // with nothing stay -1. Returns how many lanes were assigned.
-int64_t AssignLanesToDeclared(const std::vector<RankLanes>& lanes, GroupTable* table);
+int64_t AssignLanesToDeclared(const std::vector<RankLanes>& lanes, const ClockOffset& offset, GroupTable* table);
 
 }  // namespace headway::trace

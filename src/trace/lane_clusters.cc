@@ -45,7 +45,8 @@ std::vector<const LaneRun*> Split(const RankLanes& lanes) {
 
 class LaneClusterer {
  public:
-  LaneClusterer(int world_size, GroupTable* table) : world_size_(world_size), table_(*table) {}
+  LaneClusterer(int world_size, const ClockOffset& offset, GroupTable* table)
+      : world_size_(world_size), offset_(offset), table_(*table) {}
 
   // `units`: one of each of several ranks, by rank; `whole`: of every rank that has a file.
   void Cluster(const std::vector<Unit>& units, std::string_view desc, bool whole) {
@@ -117,9 +118,7 @@ class LaneClusterer {
     if (added) {
       const Unit& x = (*units_)[a];
       const Unit& y = (*units_)[b];
-      const std::optional<Nanos> offset =
-          x.lanes->rank->host == y.lanes->rank->host ? std::optional<Nanos>(0) : std::optional<Nanos>();
-      at->second = JudgeTogether(x.Sequence(), y.Sequence(), offset);
+      at->second = JudgeTogether(x.Sequence(), y.Sequence(), offset_(x.lanes->rank_index, y.lanes->rank_index));
     }
     return at->second;
   }
@@ -145,6 +144,7 @@ class LaneClusterer {
   }
 
   int world_size_;
+  const ClockOffset& offset_;
   GroupTable& table_;
   const std::vector<Unit>* units_ = nullptr;
   std::string_view desc_;
@@ -155,7 +155,8 @@ class LaneClusterer {
 
 }  // namespace
 
-int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, GroupTable* table) {
+int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, const ClockOffset& offset,
+                     GroupTable* table) {
   // Ranks with equally many units are taken to run the same program; their k-th units belong together.
   std::map<std::tuple<std::string_view, size_t, size_t>, std::vector<Unit>> classes;
   size_t with_lanes = 0;
@@ -172,7 +173,7 @@ int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, GroupT
       classes[{desc, by_place ? units.size() : 0, by_place ? k : 0}].push_back({&lanes[r], units[k]});
     }
   }
-  LaneClusterer clusterer(world_size, table);
+  LaneClusterer clusterer(world_size, offset, table);
   for (const auto& [key, units] : classes) {
     clusterer.Cluster(units, std::get<0>(key), units.size() == with_lanes && with_lanes > 1);
   }

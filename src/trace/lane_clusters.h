@@ -13,7 +13,7 @@ namespace headway::trace {
 // k-th lane (pair of threads) of one rank is taken to do the same work as the k-th of the others with as many lanes;
 // among them the largest even partition of the ranks in which members always overlap gives the groups. Returns how many
 // lanes were assigned. At most quadratic in ranks, with a bound: above kMostClustered ranks only the world is tried.
-int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, GroupTable* table);
+int64_t ClusterLanes(const std::vector<RankLanes>& lanes, int world_size, const ClockOffset& offset, GroupTable* table);
 
 inline constexpr size_t kMostClustered = 2048;
 

@@ -43,10 +43,14 @@ class PointToPointMatcher {
   }
 
   PointToPointMatch Match(const std::vector<std::vector<int32_t>>& rows) {
+    std::vector<int32_t> pipeline(rows.size(), -1);
     for (size_t r = 0; r < rows.size(); ++r) {
       if (rows[r].empty()) continue;
-      const int32_t pipeline = PipelineGroup(r);
-      for (const int32_t row : rows[r]) Sort(r, row, pipeline);
+      pipeline[r] = PipelineGroup(r);
+      for (const int32_t row : rows[r]) CountNonsense(r, row, pipeline[r]);
+    }
+    for (size_t r = 0; r < rows.size(); ++r) {
+      for (const int32_t row : rows[r]) Sort(r, row, pipeline[r]);
     }
     PairFlows();
     PeelPipelines();
@@ -76,12 +80,41 @@ class PointToPointMatcher {
     return table_.declared[r].size() == 1 ? table_.declared[r][0] : -1;
   }
 
-  void Sort(size_t r, int32_t row_index, int32_t pipeline) {
-    const CommInstance& row = Row(r, row_index);
+  [[nodiscard]] int32_t GroupOfRow(size_t r, const CommInstance& row, int32_t pipeline) const {
     int32_t group = table_.of_local[r][static_cast<size_t>(row.local_group)];
     if (group < 0) group = pipeline;
-    if (group >= 0 && !std::binary_search(Group(group).ranks.begin(), Group(group).ranks.end(), ranks_[r].rank))
-      group = -1;
+    if (group < 0) return -1;
+    const auto& members = Group(group).ranks;
+    return std::binary_search(members.begin(), members.end(), ranks_[r].rank) ? group : -1;
+  }
+
+  // Written peers are places in the group's list or global ranks, the same way throughout a group: one way makes
+  // nonsense of more rows (nobody's place, the rank itself).
+  struct Nonsense {
+    int64_t as_place = 0, as_rank = 0;
+  };
+  void CountNonsense(size_t r, int32_t row_index, int32_t pipeline) {
+    const CommInstance& row = Row(r, row_index);
+    const int32_t group = GroupOfRow(r, row, pipeline);
+    if (group < 0 || row.peer < 0) return;
+    const RankId own = ranks_[r].rank;
+    Nonsense& nonsense = nonsense_[group];
+    nonsense.as_place += AtPlace(group, row.peer, own) < 0 ? 1 : 0;
+    nonsense.as_rank += AsRank(group, row.peer, own) < 0 ? 1 : 0;
+  }
+  [[nodiscard]] RankId AtPlace(int32_t group, int32_t peer, RankId own) const {
+    const auto& order = table_.written_order[static_cast<size_t>(group)];
+    const auto place = static_cast<size_t>(peer);
+    return place < order.size() && order[place] != own ? order[place] : -1;
+  }
+  [[nodiscard]] RankId AsRank(int32_t group, int32_t peer, RankId own) const {
+    const auto& members = Group(group).ranks;
+    return peer != own && std::binary_search(members.begin(), members.end(), peer) ? peer : -1;
+  }
+
+  void Sort(size_t r, int32_t row_index, int32_t pipeline) {
+    const CommInstance& row = Row(r, row_index);
+    const int32_t group = GroupOfRow(r, row, pipeline);
     const RankId peer = PeerOf(ranks_[r].rank, row, group);
     if (peer >= 0) {
       flows_[{ranks_[r].rank, peer, group}].Of(row.op).push_back(row_index);
@@ -92,17 +125,16 @@ class PointToPointMatcher {
     }
   }
 
-  // Global rank of the other side, -1 = not known. Written peers count within the group; where that gives nonsense they
-  // are global.
+  // Global rank of the other side, -1 = not known.
   [[nodiscard]] RankId PeerOf(RankId own, const CommInstance& row, int32_t group) const {
     if (group < 0) return row.peer == own ? -1 : row.peer;
-    const auto& order = table_.written_order[static_cast<size_t>(group)];
     if (row.peer >= 0) {
-      const auto place = static_cast<size_t>(row.peer);
-      if (place < order.size() && order[place] != own) return order[place];
-      const bool member = std::find(order.begin(), order.end(), row.peer) != order.end();
-      if (member && row.peer != own) return row.peer;
+      const Nonsense& nonsense = nonsense_.at(group);
+      const bool places = nonsense.as_place <= nonsense.as_rank;
+      const RankId peer = places ? AtPlace(group, row.peer, own) : AsRank(group, row.peer, own);
+      if (peer >= 0) return peer;
     }
+    const auto& order = table_.written_order[static_cast<size_t>(group)];
     if (order.size() != 2) return -1;
     return order[0] == own ? order[1] : order[0];
   }
@@ -201,12 +233,19 @@ class PointToPointMatcher {
     std::erase(*many, -1);
   }
 
-  // No group at all: ranks whose sends and receives fit each other's, if they are few.
+  // No group at all: ranks whose sends and receives fit each other's, if they are few and all do equally much (the
+  // inner stages of a longer pipeline do twice as much, and its ends only seem to fit each other).
   void PairLonely() {
     std::vector<int32_t> ranks;
-    for (const auto& [r, traffic] : lonely_) ranks.push_back(r);
+    size_t least = 0, most = 0;
+    for (const auto& [r, traffic] : lonely_) {
+      least = ranks.empty() ? traffic.size() : std::min(least, traffic.size());
+      most = std::max(most, traffic.size());
+      ranks.push_back(r);
+    }
     constexpr size_t kMost = 128;
-    while (ranks.size() >= 2 && ranks.size() <= kMost) {
+    const bool pairs_only = 2 * most <= 3 * least + 4;
+    while (pairs_only && ranks.size() >= 2 && ranks.size() <= kMost) {
       double best = 0.6;
       size_t best_i = 0, best_j = 0;
       for (size_t i = 0; i < ranks.size(); ++i) {
@@ -224,6 +263,10 @@ class PointToPointMatcher {
       ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_i));
     }
     for (const int32_t r : ranks) out_.unmatched += static_cast<int64_t>(lonely_[r].size());
+    if (!ranks.empty()) {
+      out_.notes.push_back("sends and receives of " + std::to_string(ranks.size()) +
+                           " ranks name neither peer nor group, and no partner fits: left out");
+    }
   }
 
   double LonelyFit(int32_t a, int32_t b) {
@@ -292,6 +335,7 @@ class PointToPointMatcher {
   const ClockAlignment& clocks_;
   PointToPointMatch out_;
   std::unordered_map<RankId, int32_t> index_of_rank_;
+  std::map<int32_t, Nonsense> nonsense_;                          // per group
   std::map<std::tuple<RankId, RankId, int32_t>, Traffic> flows_;  // own, peer, group
   std::map<std::pair<int32_t, int32_t>, Traffic> peerless_;       // group, rank index
   std::map<int32_t, Traffic> lonely_;                             // rank index

@@ -50,6 +50,19 @@ TEST(PointToPoint, GlobalPeersOfTheWorldGroup) {
   EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[1].group)].ranks, (std::vector<RankId>{0, 2}));
 }
 
+// Global numbers below the size of the group also look like places in its list: the other rows tell.
+TEST(PointToPoint, GlobalPeersThatLookLikePlaces) {
+  const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {2, 10, 18, 26}, .is_device = true}};
+  const JobComms joined = JoinComms({Rank(2, pp, {Row(CommOp::kSend, 0, 2, 10, 0)}),
+                                     Rank(10, pp, {Row(CommOp::kRecv, 1, 2, 2, 0), Row(CommOp::kSend, 4, 6, 18, 0)}),
+                                     Rank(18, pp, {Row(CommOp::kRecv, 5, 6, 10, 0)})},
+                                    32);
+  ASSERT_EQ(joined.collectives.size(), 2u);
+  EXPECT_EQ(joined.unmatched_instances, 0);
+  EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[0].group)].ranks, (std::vector<RankId>{2, 10}));
+  EXPECT_EQ(joined.groups[static_cast<size_t>(joined.collectives[1].group)].ranks, (std::vector<RankId>{10, 18}));
+}
+
 TEST(PointToPoint, SendWithoutReceiverIsCounted) {
   const std::vector<LocalGroup> pp{{.name = "4", .desc = "pp", .ranks = {0, 1}, .is_device = true}};
   const JobComms joined = JoinComms({Rank(0, pp, {Row(CommOp::kSend, 0, 2, 1, 0), Row(CommOp::kSend, 10, 12, 1, 0)}),

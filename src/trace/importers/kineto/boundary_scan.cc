@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 11> kListKeys = {"traceName",
                                                         "WARNING",
                                                         "ERROR"};
 constexpr size_t kLongestKey = 24;
+constexpr int64_t kLongestBoundary = 256;  // from the brace to the colon, white space included
 
 template <size_t kSize>
 bool Contains(const std::array<std::string_view, kSize>& keys, std::string_view key) {
@@ -46,6 +47,7 @@ void BoundaryScan::Step(char c) {
     brace_ = offset_;
     return;
   }
+  if (state_ != State::kText && offset_ - brace_ > kLongestBoundary) state_ = State::kText;
   const bool in_key = state_ == State::kEventKey || state_ == State::kListKey;
   if (!in_key && IsSpace(c)) return;
   State next = State::kText;

@@ -18,6 +18,8 @@ class BoundaryScan {
   bool Feed(std::string_view bytes);
   // Offset of the closing brace in front of the boundary.
   [[nodiscard]] int64_t brace() const { return brace_; }
+  // While none is known: where the brace of the next boundary can be at the earliest.
+  [[nodiscard]] int64_t earliest_brace() const { return state_ == State::kText ? offset_ : brace_; }
   // Where Feed goes on.
   [[nodiscard]] int64_t offset() const { return offset_; }
 

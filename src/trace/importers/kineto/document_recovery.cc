@@ -9,8 +9,13 @@
 namespace headway::trace::kineto {
 
 DocumentWalker::Step DocumentWalker::StartRecovery() {
+  const bool is_member = mode_ == Mode::kMembers;
+  if (is_member) {
+    const bool has_key = HasTokens(2) && CharAt(0) == '"';
+    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), has_key ? Head(TokenAt(1) + 1) : "");
+  }
   pending_ = Pending::kRecovering;
-  boundary_ = BoundaryScan(Here() + (mode_ == Mode::kMembers ? 0 : 1));
+  boundary_ = BoundaryScan(Here() + (is_member ? 0 : 1));
   return Step::kOn;
 }
 
@@ -20,7 +25,7 @@ DocumentWalker::Step DocumentWalker::ContinueRecovery() {
   const auto from = static_cast<size_t>(boundary_.offset() - begin);
   const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
   const bool found = from < held.size() && boundary_.Feed(held.substr(from));
-  const auto length = static_cast<size_t>(found ? boundary_.brace() + 1 - begin : boundary_.offset() - begin);
+  const auto length = static_cast<size_t>((found ? boundary_.brace() : boundary_.earliest_brace()) + 1 - begin);
   if (length > options_.longest_element) {
     StartSkipping();
     return Step::kOn;
@@ -36,36 +41,29 @@ DocumentWalker::Step DocumentWalker::ContinueRecovery() {
   return Step::kOn;
 }
 
-// The outer object is damaged: what matters in it is where the events begin.
+// The outer object is damaged: what matters in it is where the events begin. Nothing before is kept.
 DocumentWalker::Step DocumentWalker::RecoverMembers() {
   static const std::string pattern = '"' + std::string(kEventsKey) + '"';
   const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  size_t from = static_cast<size_t>(boundary_.offset() - Here());
-  for (;;) {
+  const auto drop = [&](size_t count) { window_.Consume(window_.begin() + count, window_.token_count()); };
+  for (size_t from = 0;;) {
     const size_t at = held.find(pattern, from);
-    if (at == std::string_view::npos) break;
+    if (at == std::string_view::npos) {
+      drop(std::max(from, held.size() - std::min(held.size(), pattern.size())));
+      return Step::kNeedBytes;
+    }
     const size_t colon = held.find_first_not_of(" \t\r\n", at + pattern.size());
     const size_t list = colon == std::string_view::npos ? colon : held.find_first_not_of(" \t\r\n", colon + 1);
     if (list == std::string_view::npos) {  // not known yet
-      boundary_ = BoundaryScan(Here() + static_cast<int64_t>(at));
+      drop(at);
       return Step::kNeedBytes;
     }
     if (held[colon] == ':' && held[list] == '[') {
-      log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(window_.end()));
       Reindex(window_.begin() + at);
       return Step::kOn;
     }
     from = at + 1;
   }
-  const size_t keep = std::min(held.size(), pattern.size());
-  from = std::max(from, held.size() - keep);
-  if (from > options_.longest_element) {
-    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(window_.end()));
-    window_.Consume(window_.begin() + from, window_.token_count());
-    from = 0;
-  }
-  boundary_ = BoundaryScan(Here() + static_cast<int64_t>(from));
-  return Step::kNeedBytes;
 }
 
 void DocumentWalker::StartSkipping() {
@@ -92,12 +90,8 @@ DocumentWalker::Step DocumentWalker::ContinueSkipping() {
     Reindex(static_cast<size_t>(static_cast<int64_t>(window_.begin()) + behind));
     return Step::kOn;
   }
-  // Everything up to the last brace is done with; what may be the beginning of a boundary is kept.
-  const int64_t keep_from = std::max(boundary_.brace(), boundary_.offset() - static_cast<int64_t>(options_.slice));
-  if (keep_from > Here()) {
-    const auto position = static_cast<size_t>(static_cast<int64_t>(window_.begin()) + keep_from - Here());
-    window_.Consume(position, window_.token_count());
-  }
+  const int64_t done = boundary_.earliest_brace() - Here();
+  window_.Consume(static_cast<size_t>(static_cast<int64_t>(window_.begin()) + done), window_.token_count());
   return Step::kNeedBytes;
 }
 
@@ -137,7 +131,7 @@ DocumentWalker::Step DocumentWalker::FinishPending() {
   switch (pending_) {
     case Pending::kFraming: return FinishFraming();
     case Pending::kRecovering: {
-      if (mode_ == Mode::kMembers) return DropRest("metadata-unparsable");
+      if (mode_ == Mode::kMembers) return DropRest({});
       if (!HoldsObject()) return DropRest("garbage-between-events");
       const std::string damaged(Held());
       const Repair repair = RepairJson(damaged);
@@ -161,7 +155,7 @@ DocumentWalker::Step DocumentWalker::FinishFraming() {
   // A member that swallowed the events was damaged, not cut off.
   const bool swallowed =
       mode_ == Mode::kMembers && Held().find(kEventsKey, 1 + kEventsKey.size()) != std::string_view::npos;
-  return swallowed || IsOdd() ? StartRecovery() : DropRest("truncated-tail");
+  return swallowed || IsOdd(Cursor()) ? StartRecovery() : DropRest("truncated-tail");
 }
 
 DocumentWalker::Step DocumentWalker::DropRest(std::string_view problem) {

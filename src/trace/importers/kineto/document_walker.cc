@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "trace/importers/kineto/indexed_text.h"
+
 namespace headway::trace::kineto {
 namespace {
 
@@ -265,6 +267,7 @@ void DocumentWalker::EndElement(size_t end, size_t tokens) {
 
 void DocumentWalker::StartFraming() {
   pending_ = Pending::kFraming;
+  frame_end_ = 0;
   framed_ = 0;
   depth_ = 0;
   in_string_ = false;
@@ -288,12 +291,9 @@ bool DocumentWalker::FindFrameEnd() {
   return false;
 }
 
-// Whether the element of which a part is at hand is well-formed so far.
-bool DocumentWalker::IsOdd() {
-  TokenCursor cursor = Cursor();
-  if (mode_ == Mode::kEvents && CharAt(0) == '{') {
-    return sink_->OnEvent(cursor, Here(), window_.HasOdd() ? &window_ : nullptr) == Outcome::kOdd;
-  }
+// Whether the element of which a part is at hand is damaged in that part. `cursor` stands on its first token.
+bool DocumentWalker::IsOdd(TokenCursor cursor) {
+  if (mode_ == Mode::kEvents && CharAt(0) == '{') return sink_->OnEvent(cursor, Here(), nullptr) == Outcome::kOdd;
   const size_t first = mode_ == Mode::kMembers ? 2 : 0;
   if (framed_ <= first || CharAt(first) == '"') return false;
   const char* after = nullptr;
@@ -304,12 +304,19 @@ bool DocumentWalker::IsOdd() {
 DocumentWalker::Step DocumentWalker::ContinueFraming() {
   if (FindFrameEnd()) return DeliverFramed();
   const size_t length = window_.limit() - window_.begin();
-  const bool too_long = length > options_.longest_element;
-  if (length < next_check_ && !too_long) return Step::kNeedBytes;
+  if (length > options_.longest_element) return GiveUpLong();
+  if (length < next_check_) return Step::kNeedBytes;
   next_check_ *= 2;
-  if (IsOdd()) return StartRecovery();
-  if (!too_long) return Step::kNeedBytes;
+  return IsOdd(Cursor()) ? StartRecovery() : Step::kNeedBytes;
+}
+
+// The element is longer than allowed. Whether it is damaged is judged by exactly as much of it as is allowed: how much
+// more is at hand depends on the chunks.
+DocumentWalker::Step DocumentWalker::GiveUpLong() {
+  const IndexedText allowed(Held().substr(0, options_.longest_element));
+  if (IsOdd(allowed.Cursor())) return StartRecovery();
   StartSkipping();
+  if (mode_ == Mode::kMembers && frame_end_ > 0) EndElement(frame_end_, framed_);
   return Step::kOn;
 }
 
@@ -320,12 +327,8 @@ DocumentWalker::Step DocumentWalker::DeliverFramed() {
     return Step::kOn;
   }
   const bool is_event = !is_member && CharAt(0) == '{';
-  if (frame_end_ - window_.begin() > options_.longest_element) {
-    log_->Add(ProblemKind::kDropped, is_member ? "metadata-too-long" : "event-too-long", Here(), Head(frame_end_));
-    EndElement(frame_end_, framed_);
-    return Step::kOn;
-  }
-  if (!is_event && IsOdd()) return StartRecovery();
+  if (frame_end_ - window_.begin() > options_.longest_element) return GiveUpLong();
+  if (!is_event && IsOdd(Cursor())) return StartRecovery();
   if (is_member) return DeliverMember(frame_end_, framed_);
   if (!is_event) {
     log_->Add(ProblemKind::kDropped, "non-object-event", Here(), Head(frame_end_));

@@ -74,7 +74,8 @@ class DocumentWalker {
   void ReportGap(bool before_event);
   void StartFraming();
   bool FindFrameEnd();
-  bool IsOdd();
+  bool IsOdd(TokenCursor cursor);
+  Step GiveUpLong();
   Step DeliverFramed();
   Step DeliverMember(size_t end, size_t tokens);
   Step StartRecovery();
@@ -121,7 +122,7 @@ class DocumentWalker {
   size_t framed_ = 0;
   int depth_ = 0;
   bool in_string_ = false;
-  size_t frame_end_ = 0;  // position behind the element, once known
+  size_t frame_end_ = 0;  // position behind the element, once known; 0 = not yet
   size_t next_check_ = 0;
   // Recovery and skipping: what boundary_ has not looked at yet starts at its offset().
   BoundaryScan boundary_;

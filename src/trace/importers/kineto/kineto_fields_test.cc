@@ -195,6 +195,7 @@ TEST(KinetoFields, CategoriesAreCounted) {
       ReadTrace(Trace(Row("kernel", "a") + "," + Row("cpu_op", "b") + "," + Row("kernel", "c") + "," + Row("", "d")));
   const std::vector<std::pair<std::string, int64_t>> expected = {{"", 1}, {"cpu_op", 1}, {"kernel", 2}};
   EXPECT_EQ(read.meta.categories, expected);
+  EXPECT_EQ(read.log.Count("unknown-category"), 1);
 }
 
 // ---- Names

@@ -174,6 +174,7 @@ void KinetoReader::SettleRank() {
 }
 
 void KinetoReader::CountSkipped() {
+  log_.AddCount(ProblemKind::kNote, "unknown-category", categories_.UnknownRows());
   log_.AddCount(ProblemKind::kNote, "flow-row", flows_);
   log_.AddCount(ProblemKind::kNote, "counter-row", counters_);
   log_.AddCount(ProblemKind::kNote, "metadata-row", metadata_rows_);

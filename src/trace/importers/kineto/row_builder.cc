@@ -63,9 +63,10 @@ RowClass CategoryTable::Count(std::string_view category) {
       ++entry.rows;
       return entry.row;
     }
-    const RowClass row = rules_->Category(category);
+    bool known = false;
+    const RowClass row = rules_->Category(category, &known);
     if (entries_.size() < kMost && category.size() <= 256) {
-      entries_.push_back({std::string(category), hash, row, 1});
+      entries_.push_back({std::string(category), hash, row, known, 1});
       slots_[i] = static_cast<uint16_t>(entries_.size());
     } else {
       ++beyond_;
@@ -80,6 +81,12 @@ std::vector<std::pair<std::string, int64_t>> CategoryTable::Totals() const {
   if (beyond_ > 0) totals.emplace_back("(others)", beyond_);
   std::sort(totals.begin(), totals.end());
   return totals;
+}
+
+int64_t CategoryTable::UnknownRows() const {
+  int64_t rows = beyond_;
+  for (const Entry& entry : entries_) rows += entry.known ? 0 : entry.rows;
+  return rows;
 }
 
 // ---- RowBuilder

@@ -25,12 +25,15 @@ class CategoryTable {
   RowClass Count(std::string_view category);
   // Name -> rows, sorted by name.
   [[nodiscard]] std::vector<std::pair<std::string, int64_t>> Totals() const;
+  // Rows of categories that no rule lists.
+  [[nodiscard]] int64_t UnknownRows() const;
 
  private:
   struct Entry {
     std::string name;
     uint64_t hash = 0;
     RowClass row = RowClass::kOther;
+    bool known = false;
     int64_t rows = 0;
   };
   static constexpr size_t kMost = 512;

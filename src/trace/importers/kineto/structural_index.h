@@ -19,7 +19,7 @@ struct ScanState {
 
 // A block with bytes that JSON does not allow raw, or whose UTF-8 has to be checked. Rare.
 struct OddBlock {
-  uint32_t position = 0;
+  int64_t position = 0;  // signed: a window that moves on may begin inside a block
   uint64_t control = 0;  // bit i: byte position + i is below 0x20 and inside a string
   uint64_t high = 0;     // bit i: byte position + i is not ASCII
 };

@@ -58,8 +58,8 @@ Scanned Scan(ScanFunction scan, std::string text, size_t blocks) {
   }
   for (const OddBlock& block : odd) {
     for (uint32_t i = 0; i < kBlock; ++i) {
-      if ((block.control >> i & 1) != 0) out.control.push_back(block.position + i);
-      if ((block.high >> i & 1) != 0) out.high.push_back(block.position + i);
+      if ((block.control >> i & 1) != 0) out.control.push_back(static_cast<uint32_t>(block.position) + i);
+      if ((block.high >> i & 1) != 0) out.high.push_back(static_cast<uint32_t>(block.position) + i);
     }
   }
   return out;

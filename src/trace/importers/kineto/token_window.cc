@@ -40,7 +40,7 @@ void TokenWindow::Compact() {
   token_ = 0;
   odd_.erase(odd_.begin(), odd_.begin() + static_cast<std::ptrdiff_t>(odd_head_));
   odd_head_ = 0;
-  for (OddBlock& block : odd_) block.position -= static_cast<uint32_t>(shift);
+  for (OddBlock& block : odd_) block.position -= static_cast<int64_t>(shift);
   offset_ += static_cast<int64_t>(shift);
   begin_ = 0;
   limit_ -= shift;
@@ -58,13 +58,9 @@ size_t TokenWindow::Fill(std::string_view bytes) {
 }
 
 void TokenWindow::FillEnd() {
-  if (end_ == limit_) return;
-  char block[kBlock];
-  std::memset(block, ' ', sizeof(block));
-  std::memcpy(block, text_.get() + limit_, end_ - limit_);
+  if (end_ <= limit_) return;
   Reserve(std::max(capacity_, limit_ + kBlock));
-  std::memcpy(text_.get() + limit_, block, kBlock);
-  end_ = limit_ + kBlock;
+  std::fill(text_.get() + end_, text_.get() + limit_ + kBlock, ' ');
   IndexBlocks(1);
 }
 
@@ -87,7 +83,8 @@ void TokenWindow::IndexBlocks(size_t blocks) {
 void TokenWindow::Consume(size_t position, size_t token) {
   begin_ = position;
   token_ = token;
-  while (odd_head_ < odd_.size() && odd_[odd_head_].position + kBlock <= position) ++odd_head_;
+  const int64_t first = static_cast<int64_t>(position) - static_cast<int64_t>(kBlock);
+  while (odd_head_ < odd_.size() && odd_[odd_head_].position <= first) ++odd_head_;
 }
 
 void TokenWindow::Restart(size_t position) {
@@ -104,12 +101,15 @@ void TokenWindow::Restart(size_t position) {
 
 TokenWindow::Oddity TokenWindow::OddIn(size_t from, size_t to) const {
   Oddity result;
-  for (size_t i = odd_head_; i < odd_.size() && odd_[i].position < to; ++i) {
+  const auto begin = static_cast<int64_t>(from);
+  const auto end = static_cast<int64_t>(to);
+  constexpr auto kBits = static_cast<int64_t>(kBlock);
+  for (size_t i = odd_head_; i < odd_.size() && odd_[i].position < end; ++i) {
     const OddBlock& block = odd_[i];
     uint64_t inside = ~uint64_t{0};
-    if (block.position + kBlock <= from) continue;
-    if (block.position < from) inside &= ~uint64_t{0} << (from - block.position);
-    if (block.position + kBlock > to) inside &= ~uint64_t{0} >> (block.position + kBlock - to);
+    if (block.position + kBits <= begin) continue;
+    if (block.position < begin) inside &= ~uint64_t{0} << (begin - block.position);
+    if (block.position + kBits > end) inside &= ~uint64_t{0} >> (block.position + kBits - end);
     result.control = result.control || (block.control & inside) != 0;
     result.high = result.high || (block.high & inside) != 0;
   }

@@ -3,6 +3,7 @@
 // consumed: normally a slice of the file, never more than the one element that is being read plus a slice.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@ class TokenWindow {
   // Takes as many of `bytes` as there is room for (at least one) and indexes the whole blocks among them; the last,
   // partial block waits for more. Returns how many were taken. Views and positions from before become invalid.
   size_t Fill(std::string_view bytes);
-  // No more bytes come: indexes the partial block too.
+  // No more bytes come: indexes the partial block too, as if spaces followed.
   void FillEnd();
 
   // Everything before `position` and before token number `token` is done with.
@@ -32,7 +33,7 @@ class TokenWindow {
   // Bytes [begin, limit) are indexed, [limit, end) are not yet. text()[i] is readable to 64 bytes past any position.
   [[nodiscard]] const char* text() const { return text_.get(); }
   [[nodiscard]] size_t begin() const { return begin_; }
-  [[nodiscard]] size_t limit() const { return limit_; }
+  [[nodiscard]] size_t limit() const { return std::min(limit_, end_); }
   [[nodiscard]] size_t end() const { return end_; }
   // Tokens [token(), token_count()) are unconsumed. Behind the last one stand kSentinels more that point to a zero
   // byte, so that a walker may look a few tokens ahead without counting.
@@ -62,7 +63,7 @@ class TokenWindow {
   size_t capacity_ = 0;
   std::unique_ptr<char[]> text_;  // capacity_ bytes and padding of zeros
   size_t begin_ = 0;
-  size_t limit_ = 0;
+  size_t limit_ = 0;  // of the indexed blocks; beyond end_ once the last, partial one is indexed
   size_t end_ = 0;
   int64_t offset_ = 0;  // of text_[0] in the stream
   ScanState state_;
