@@ -9,13 +9,8 @@
 namespace headway::trace::kineto {
 
 DocumentWalker::Step DocumentWalker::StartRecovery() {
-  const bool is_member = mode_ == Mode::kMembers;
-  if (is_member) {
-    const bool has_key = HasTokens(2) && CharAt(0) == '"';
-    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), has_key ? Head(TokenAt(1) + 1) : "");
-  }
   pending_ = Pending::kRecovering;
-  boundary_ = BoundaryScan(Here() + (is_member ? 0 : 1));
+  boundary_ = BoundaryScan(Here() + (mode_ == Mode::kMembers ? 0 : 1));
   return Step::kOn;
 }
 
@@ -41,29 +36,36 @@ DocumentWalker::Step DocumentWalker::ContinueRecovery() {
   return Step::kOn;
 }
 
-// The outer object is damaged: what matters in it is where the events begin. Nothing before is kept.
+// The outer object is damaged: what matters in it is where the events begin.
 DocumentWalker::Step DocumentWalker::RecoverMembers() {
   static const std::string pattern = '"' + std::string(kEventsKey) + '"';
   const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  const auto drop = [&](size_t count) { window_.Consume(window_.begin() + count, window_.token_count()); };
-  for (size_t from = 0;;) {
+  size_t from = static_cast<size_t>(boundary_.offset() - Here());
+  for (;;) {
     const size_t at = held.find(pattern, from);
-    if (at == std::string_view::npos) {
-      drop(std::max(from, held.size() - std::min(held.size(), pattern.size())));
-      return Step::kNeedBytes;
-    }
+    if (at == std::string_view::npos) break;
     const size_t colon = held.find_first_not_of(" \t\r\n", at + pattern.size());
     const size_t list = colon == std::string_view::npos ? colon : held.find_first_not_of(" \t\r\n", colon + 1);
     if (list == std::string_view::npos) {  // not known yet
-      drop(at);
+      boundary_ = BoundaryScan(Here() + static_cast<int64_t>(at));
       return Step::kNeedBytes;
     }
     if (held[colon] == ':' && held[list] == '[') {
+      log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(window_.end()));
       Reindex(window_.begin() + at);
       return Step::kOn;
     }
     from = at + 1;
   }
+  const size_t keep = std::min(held.size(), pattern.size());
+  from = std::max(from, held.size() - keep);
+  if (from > options_.longest_element) {
+    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(window_.end()));
+    window_.Consume(window_.begin() + from, window_.token_count());
+    from = 0;
+  }
+  boundary_ = BoundaryScan(Here() + static_cast<int64_t>(from));
+  return Step::kNeedBytes;
 }
 
 void DocumentWalker::StartSkipping() {
@@ -131,7 +133,7 @@ DocumentWalker::Step DocumentWalker::FinishPending() {
   switch (pending_) {
     case Pending::kFraming: return FinishFraming();
     case Pending::kRecovering: {
-      if (mode_ == Mode::kMembers) return DropRest({});
+      if (mode_ == Mode::kMembers) return DropRest("metadata-unparsable");
       if (!HoldsObject()) return DropRest("garbage-between-events");
       const std::string damaged(Held());
       const Repair repair = RepairJson(damaged);
