@@ -45,6 +45,34 @@ bool Proportional(const Explanation& why) {
          why.ratio > 1.05;
 }
 
+// On a device job host functions are a small part of the step: what input takes, and what the device waits for the
+// host otherwise, each several times what they are on the peers.
+bool HostIsSlowThroughout(const Explanation& why) {
+  const auto at = [](const std::array<Nanos, pattern::kWorkClasses>& sums, WorkClass c) {
+    return sums[static_cast<size_t>(c)];
+  };
+  const auto rest = [&](const std::array<Nanos, pattern::kWorkClasses>& sums) {
+    return at(sums, WorkClass::kHost) + at(sums, WorkClass::kRuntime) + at(sums, WorkClass::kIdle);
+  };
+  const Nanos input = at(why.by_class, WorkClass::kInput);
+  const Nanos other = rest(why.by_class);
+  return input > 2 * at(why.peers_by_class, WorkClass::kInput) && other > 2 * rest(why.peers_by_class) &&
+         input * 5 > why.total && other * 5 > why.total && (input + other) * 10 > why.total * 7;
+}
+
+Cause SlowThroughout(const Explanation& why) {
+  Nanos mine = 0, peers = 0;
+  for (const WorkClass c : {WorkClass::kInput, WorkClass::kHost, WorkClass::kRuntime, WorkClass::kIdle}) {
+    peers += why.peers_by_class[static_cast<size_t>(c)];
+    mine += why.by_class[static_cast<size_t>(c)];
+  }
+  mine += peers;
+  return {"slow-host", "",
+          "Everything its host does takes longer, input and launches alike: the device waits " + FormatDuration(mine) +
+              " for it over these steps, on its peers " + FormatDuration(peers),
+          "look for CPU limits (cgroup quota), low clocks or other processes on this host"};
+}
+
 Cause Paused(const CauseContext& context) {
   return {
       "paused-process", "",
@@ -82,6 +110,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   const WorkClass dominant = Dominant(why);
   const std::string leaf = Lower(why.leaf);
   const bool one_piece = context.longest_stretch * 10 >= context.excess * 6;
+  if (context.has_device && HostIsSlowThroughout(why)) return SlowThroughout(why);
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,

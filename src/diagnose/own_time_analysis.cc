@@ -10,8 +10,10 @@
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
 #include "diagnose/explain.h"
+#include "diagnose/host_merge.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
+#include "diagnose/suspects.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -20,45 +22,6 @@ namespace {
 
 constexpr size_t kMaxSuspects = 64;  // explained and priced; a job with more of them has another problem
 constexpr size_t kMaxPeers = 16;     // sampled: cost per suspect stays bounded in any world size
-
-struct Suspect {
-  size_t rank = 0;
-  std::vector<Nanos> cost;  // by axis step; 0 = not struck
-  Nanos total = 0;
-  size_t struck = 0;
-};
-
-// Cells above this are struck: the noise of a step, and a share of the step, whichever is more.
-Nanos CellThreshold(const AnalysisInput& in, int32_t peer_class) {
-  const auto c = static_cast<size_t>(peer_class);
-  return std::max({3 * in.excess.step_noise[c], in.job.median_step / 100});
-}
-
-std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
-  std::vector<Suspect> suspects;
-  const size_t num_steps = in.job.num_steps();
-  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    const int32_t peer_class = in.job.peer_class[r];
-    if (in.job.classes[static_cast<size_t>(peer_class)].size() < 2) continue;
-    const Nanos threshold = CellThreshold(in, peer_class);
-    Suspect suspect;
-    suspect.rank = r;
-    suspect.cost.assign(num_steps, 0);
-    for (size_t s = 0; s < num_steps; ++s) {
-      const Nanos x = in.excess.At(r, s);
-      if (x == kNoValue || x < threshold) continue;
-      suspect.cost[s] = x;
-      suspect.total += x;
-      ++suspect.struck;
-    }
-    if (suspect.struck > 0 && suspect.total >= static_cast<Nanos>(num_steps) * in.job.median_step / 200) {
-      suspects.push_back(std::move(suspect));
-    }
-  }
-  std::stable_sort(suspects.begin(), suspects.end(),
-                   [](const Suspect& a, const Suspect& b) { return a.total > b.total; });
-  return suspects;
-}
 
 std::vector<size_t> PeersOf(const Job& job, size_t rank, const std::set<size_t>& without) {
   std::vector<size_t> all;
@@ -70,14 +33,6 @@ std::vector<size_t> PeersOf(const Job& job, size_t rank, const std::set<size_t>&
   std::vector<size_t> sample;  // evenly spread, the same on every run
   for (size_t k = 0; k < kMaxPeers; ++k) sample.push_back(all[k * all.size() / kMaxPeers]);
   return sample;
-}
-
-std::vector<size_t> StruckSteps(const Suspect& suspect) {
-  std::vector<size_t> steps;
-  for (size_t s = 0; s < suspect.cost.size(); ++s) {
-    if (suspect.cost[s] > 0) steps.push_back(s);
-  }
-  return steps;
 }
 
 Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers,
@@ -180,12 +135,12 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   const Job& job = in.job;
   std::vector<size_t> peers = PeersOf(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = PeersOf(job, suspect.rank, {});
-  std::vector<size_t> steps = StruckSteps(suspect);
+  std::vector<size_t> steps = suspect.StruckSteps();
   Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
   CauseContext context;
   context.confirmed = RefineByFunction(in, why, peers, &suspect);
   if (context.confirmed) {
-    steps = StruckSteps(suspect);
+    steps = suspect.StruckSteps();
     why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
   }
   context.has_device = job.ranks[suspect.rank].has_device;
@@ -239,7 +194,7 @@ std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& 
   for (const Suspect& suspect : suspects) {
     const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, {});
     const Explanation why =
-        Explain(in.job, in.view, {suspect.rank, StruckSteps(suspect)}, SameSteps(peers, StruckSteps(suspect)));
+        Explain(in.job, in.view, {suspect.rank, suspect.StruckSteps()}, SameSteps(peers, suspect.StruckSteps()));
     total += suspect.total;
     if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
       by_leaf["compute kernels"] += suspect.total;  // more to compute makes all kernels longer
@@ -317,7 +272,10 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       }
     }
     here.insert(here.end(), steady.begin(), steady.end());
-    for (const Suspect& suspect : here) out->candidates.push_back(MakeCandidate(in, suspect, all));
+    RankCandidates found;
+    for (const Suspect& suspect : here) found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all));
+    MergeHosts(in.job, &found);
+    for (auto& [rank, candidate] : found) out->candidates.push_back(std::move(candidate));
   }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.num_ranks() > 1 && in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 2) {

@@ -40,8 +40,10 @@ std::vector<Signature> BySteps(const pattern::RankPattern& rank) {
 
 }  // namespace
 
-std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks) {
-  std::map<Signature, int32_t> numbers;
+std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, std::span<const Coordinate> coordinates) {
+  std::map<int32_t, int32_t> of_stage;
+  for (const Coordinate& c : coordinates) ++of_stage[c.stage];
+  std::map<std::pair<int32_t, Signature>, int32_t> numbers;
   std::vector<int32_t> out(ranks.size(), 0);
   for (size_t r = 0; r < ranks.size(); ++r) {
     std::map<Signature, int32_t> votes;
@@ -54,7 +56,8 @@ std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks) {
         best = signature;
       }
     }
-    out[r] = numbers.try_emplace(best, static_cast<int32_t>(numbers.size())).first->second;
+    const int32_t stage = of_stage[coordinates[r].stage] >= 2 ? coordinates[r].stage : -1;
+    out[r] = numbers.try_emplace({stage, best}, static_cast<int32_t>(numbers.size())).first->second;
   }
   return out;
 }

@@ -12,6 +12,9 @@ namespace headway::diagnose {
 // Stages of a pipeline fall into different classes where their programs differ (first, middle, last). Returns a class
 // number per rank index, numbered by first member. What functions a rank runs does not split classes: work only one
 // rank has is a finding. O(communication rows).
-[[nodiscard]] std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks);
+// Where `coordinates` tell the stages, ranks of different stages are no peers as long as a stage has two ranks: middle
+// stages do the same operations on different layers.
+[[nodiscard]] std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks,
+                                               std::span<const Coordinate> coordinates);
 
 }  // namespace headway::diagnose

@@ -21,6 +21,15 @@ Severity Judge(const Job& job, const Candidate& candidate, Nanos recoverable) {
   return recoverable * 5 >= job.median_step ? Severity::kCritical : Severity::kWarning;
 }
 
+// Below half a per cent of the steps it strikes a remark says nothing: every job has some.
+bool SaysNothing(const Job& job, const Candidate& candidate) {
+  const Finding& finding = candidate.finding;
+  if (finding.severity != Severity::kInfo) return false;
+  const auto struck = std::count_if(candidate.excess.begin(), candidate.excess.end(), [](Nanos x) { return x > 0; });
+  const Nanos whole = finding.recoverable_per_step * static_cast<Nanos>(job.num_steps());
+  return whole * 200 < job.median_step * std::max<Nanos>(1, struck);
+}
+
 // Ranks whose blocked time shrinks by at least a fifth of what the edit brings.
 std::vector<RankId> Victims(const Job& job, const std::vector<Nanos>& blocked, const Finding& finding, Nanos gain) {
   std::vector<RankId> victims;
@@ -117,10 +126,7 @@ Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates, int th
   }
   if (!loud.empty()) out.all_removed_per_step = pricing.Gain(loud) / steps;
   for (Candidate& candidate : candidates) {
-    // Below half a per cent of the step a remark says nothing: every job has some.
-    const bool nothing =
-        candidate.finding.severity == Severity::kInfo && candidate.finding.recoverable_per_step * 200 < job.median_step;
-    if (!nothing) out.findings.push_back(std::move(candidate.finding));
+    if (!SaysNothing(job, candidate)) out.findings.push_back(std::move(candidate.finding));
   }
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     const bool a_info = a.severity == Severity::kInfo;
