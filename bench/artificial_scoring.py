@@ -57,9 +57,13 @@ def names_who(fault, scope, world):
         return ranks == culprits or (bool(ends) and all(culprits & end for end in ends))
     if fault["kind"] == "stage_imbalance" and scope.get("stage") == fault.get("stage"):
         return True
+    if fault["kind"] == "late_entry":
+        return True  # each rank enters by a chance of its own
     if not culprits:
         return everybody or scope.get("group") is not None
-    return ranks == culprits or (len(culprits) == world and everybody)
+    if fault["common_cause"] and len(culprits) == world:
+        return everybody or len(ranks) >= 2  # all alike; it shows on those that do not wait for others
+    return ranks == culprits
 
 
 def score(truth, findings):

@@ -12,8 +12,8 @@ std::span<const Analysis> Analyses() {
       {"links", "transfers that are slow while nobody is late", RunLinkAnalysis},
       {"late-entry", "ranks that enter the window later than the others", RunLateEntryAnalysis},
       {"device", "copies and launches that keep a device idle", RunDeviceAnalysis},
-      {"common-cause", "what all ranks have in common: input, and steps longer than the others",
-       RunCommonCauseAnalysis},
+      {"long-steps", "steps in which all ranks take longer than in the others", RunLongStepsAnalysis},
+      {"common-cause", "what all ranks have in common: time waiting for input", RunCommonCauseAnalysis},
   };
   return kAnalyses;
 }

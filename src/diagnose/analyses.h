@@ -11,6 +11,7 @@ void RunStageAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLinkAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLateEntryAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunDeviceAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunLongStepsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunCommonCauseAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 
 }  // namespace headway::diagnose
