@@ -67,20 +67,28 @@ replay::SegmentEdit Merge(const Job& job, const std::vector<const replay::Segmen
 class Pricing {
  public:
   Pricing(const Job& job, const std::vector<Candidate>& candidates)
-      : job_(job), candidates_(candidates), before_(job.base.Makespan(job.graph)) {}
+      : job_(job),
+        candidates_(candidates),
+        parts_(replay::PartsOf(job.graph)),
+        before_(job.base.Makespans(job.graph, parts_)) {}
 
   Nanos Gain(const std::vector<size_t>& removed, std::vector<Nanos>* blocked = nullptr) const {
     std::vector<const replay::SegmentEdit*> edits;
     for (const size_t i : removed) edits.push_back(&candidates_[i].edit);
     const replay::SegmentTimes after = replay::ReplaySegments(job_.graph, Merge(job_, edits));
     if (blocked != nullptr) *blocked = after.blocked;
-    return std::max<Nanos>(0, before_ - after.Makespan(job_.graph));
+    // Parts of a job that could not be joined wait for one another all the same: the one that gains most counts.
+    const std::vector<Nanos> lengths = after.Makespans(job_.graph, parts_);
+    Nanos gain = 0;
+    for (size_t p = 0; p < lengths.size(); ++p) gain = std::max(gain, before_[p] - lengths[p]);
+    return gain;
   }
 
  private:
   const Job& job_;
   const std::vector<Candidate>& candidates_;
-  Nanos before_;
+  std::vector<int32_t> parts_;
+  std::vector<Nanos> before_;  // by part
 };
 
 }  // namespace

@@ -47,6 +47,11 @@ std::vector<size_t> Suspect::StruckSteps() const {
   return steps;
 }
 
+Suspect StrikeSingleSteps(const AnalysisInput& in, size_t rank) {
+  const Nanos noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[rank])];
+  return Strike(in, rank, std::max(3 * noise, in.job.median_step / 100));
+}
+
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   std::vector<Suspect> suspects;
   const Nanos step = in.job.median_step;
@@ -55,7 +60,7 @@ std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
     const auto c = static_cast<size_t>(in.job.peer_class[r]);
     if (in.job.classes[c].size() < 2) continue;
     const Nanos noise = in.excess.step_noise[c];
-    Suspect suspect = Strike(in, r, std::max(3 * noise, step / 100));
+    Suspect suspect = StrikeSingleSteps(in, r);
     if (IsLasting(in, r)) {
       Suspect lasting = Strike(in, r, in.excess.typical[r] / 2);
       if (lasting.total > suspect.total) suspect = std::move(lasting);

@@ -17,6 +17,9 @@ struct Suspect {
   [[nodiscard]] std::vector<size_t> StruckSteps() const;
 };
 
+// The rank in single steps: those whose excess stands out of the noise of a step and of 1 % of the step.
+[[nodiscard]] Suspect StrikeSingleSteps(const AnalysisInput& in, size_t rank);
+
 // Longest first, ties by rank. A rank is suspect
 //   - in single steps, where its excess stands out of the noise of a step (and of 1 % of the step), if that adds up to
 //     half a per cent of the window or stands out far in one step;
