@@ -96,7 +96,8 @@ Cause ByName(const Explanation& why) {
             "write checkpoints asynchronously or from a copy in host memory"};
   }
   if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
-                    "aot_dispatcher", "_inductor/", "triton/compiler", "convert_frame"})) {
+                    "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
+                    "convert_frame"})) {
     return {"compile-or-load", why.function, why.function + " " + Times(why),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }

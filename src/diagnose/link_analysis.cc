@@ -195,14 +195,15 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
   for (const SlowChannel& s : slow) {
     for (const Nanos t : channels[s.channel].actual) struck += t;
   }
-  if (slow.size() >= 2 && struck * 10 > all * 7) {
+  const bool has_device = job.ranks.front().has_device;  // a host backend's transfers vary with the host's load
+  if (has_device && slow.size() >= 2 && struck * 10 > all * 7) {
     out->candidates.push_back(MakeFabricInSomeSteps(job, channels, slow));
     return explained;
   }
   for (Egress& egress : Localise(job, channels, std::move(slow), Against::kOtherSteps)) {
     NarrowByOrder(job, channels, &egress);
     const bool is_one = egress.sides.size() == 1;
-    if (!is_one && !job.ranks.front().has_device) continue;  // a host backend's transfers vary with the host's load
+    if (!is_one && !has_device) continue;
     for (const SlowChannel& s : egress.slow) explained.insert(channels[s.channel].group);
     out->candidates.push_back(is_one ? MakeSlowEgress(job, channels, egress, Against::kOtherSteps)
                                      : MakeFabricInSomeSteps(job, channels, egress.slow));

@@ -24,10 +24,12 @@ struct LongSteps {
   Nanos noise = 0;
 };
 
-// What a step must be longer by. Ranks that share processors disturb one another: all may be late by chance.
-Nanos Threshold(const Job& job, Nanos noise) {
-  return std::max(4 * noise, job.median_step * (job.ranks.front().has_device ? 1 : 15) / 100);
-}
+// What a step must be longer by.
+Nanos Threshold(const Job& job, Nanos noise) { return std::max(4 * noise, job.median_step / 100); }
+
+// Ranks that share processors disturb one another: all may be late by chance. Below this share of a step only a
+// function that its name gives away is believed.
+constexpr int kDisturbedPercent = 15;
 
 LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
   const size_t num_steps = in.job.num_steps();
@@ -147,8 +149,14 @@ void RunLongStepsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_steps() < 3) return;
   for (const LongSteps& steps : FindAll(in)) {
     Candidate candidate = MakeCandidate(in, steps);
+    const std::string& cause = candidate.finding.cause;
     // More to compute in some steps is how data are.
-    if (candidate.finding.cause == "slow-device" || candidate.finding.cause == "data-imbalance") continue;
+    if (cause == "slow-device" || cause == "data-imbalance") continue;
+    const bool has_device = in.job.ranks.front().has_device;
+    const bool named = cause == "checkpoint-stall" || cause == "compile-or-load" || cause == "gc-pause";
+    const Nanos worst = *std::max_element(steps.cost.begin(), steps.cost.end());
+    const bool most = steps.ranks.size() * 4 >= in.job.num_ranks() * 3;
+    if (!has_device && !named && (!most || worst * 100 < in.job.median_step * kDisturbedPercent)) continue;
     out->candidates.push_back(std::move(candidate));
   }
 }

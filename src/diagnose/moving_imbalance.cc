@@ -69,29 +69,43 @@ bool Moves(const Job& job, const std::vector<Group>& groups) {
          sum * 2 <= covered * 3;
 }
 
-// The function that holds the excess on most of them; empty if each time it is another one, or nothing recorded: then
-// the machine disturbs them, not their data.
-std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
-  std::map<std::string, Nanos> by_leaf;
-  std::map<std::string, std::string> paths;
+// One kind of work, and the suspects whose excess is mostly in it.
+struct SharedWork {
+  std::string function;
+  std::vector<Suspect> members;
+  Nanos total = 0;
+};
+
+// What holds the excess of one suspect: a function, or on a device all kernels (more to compute makes all of them
+// longer); empty where nothing does.
+std::pair<std::string, std::string> WorkOf(const AnalysisInput& in, const Suspect& suspect) {
+  const std::vector<size_t> peers = SamplePeers(in.job, suspect.rank, {});
+  const std::vector<size_t> steps = suspect.StruckSteps();
+  const Explanation why = Explain(in.job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
+  if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
+    return {"compute kernels", "compute kernels"};
+  }
+  if (why.node < 0 || why.node_class == pattern::WorkClass::kIdle) return {};
+  if (!why.pair && why.node_excess * 10 < suspect.total * 6) return {};
+  return {why.leaf, why.function};
+}
+
+// The work that holds most of the excess of all suspects. Nothing where each time it is another one, or nothing
+// recorded: then the machine disturbs them, not their data.
+SharedWork FindSharedWork(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
+  std::map<std::string, SharedWork> by_leaf;
   Nanos total = 0;
   for (const Suspect& suspect : suspects) {
-    const std::vector<size_t> peers = SamplePeers(in.job, suspect.rank, {});
-    const Explanation why =
-        Explain(in.job, in.view, {suspect.rank, suspect.StruckSteps()}, SameSteps(peers, suspect.StruckSteps()));
     total += suspect.total;
-    if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
-      by_leaf["compute kernels"] += suspect.total;  // more to compute makes all kernels longer
-      paths["compute kernels"] = "compute kernels";
-      continue;
-    }
-    if (why.node < 0 || why.node_class == pattern::WorkClass::kIdle) continue;
-    if (!why.pair && why.node_excess * 10 < suspect.total * 6) continue;
-    by_leaf[why.leaf] += suspect.total;
-    paths[why.leaf] = why.function;
+    const auto [leaf, function] = WorkOf(in, suspect);
+    if (leaf.empty()) continue;
+    SharedWork& work = by_leaf[leaf];
+    work.function = function;
+    work.total += suspect.total;
+    work.members.push_back(suspect);
   }
-  for (const auto& [leaf, sum] : by_leaf) {
-    if (sum * 2 > total) return paths[leaf];
+  for (auto& [leaf, work] : by_leaf) {
+    if (work.total * 2 > total) return std::move(work);
   }
   return {};
 }
@@ -152,11 +166,11 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
     if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
   }
   if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
-  const std::string function = SharedFunction(in, struck);
-  if (function.empty()) return std::nullopt;
+  const SharedWork work = FindSharedWork(in, struck);
+  if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
   MovingImbalance out;
-  out.candidate = MakeCandidate(in, struck, function);
-  for (const Suspect& suspect : struck) out.ranks.insert(suspect.rank);
+  out.candidate = MakeCandidate(in, work.members, work.function);
+  for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
   return out;
 }
 
