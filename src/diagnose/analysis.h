@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diagnose/candidate.h"
+#include "diagnose/channels.h"
 #include "diagnose/excess.h"
 #include "diagnose/function_view.h"
 #include "diagnose/job.h"
@@ -17,6 +18,7 @@ struct AnalysisInput {
   const Job& job;
   const ExcessTable& excess;
   const WaitTable& waits;
+  const std::vector<Channel>& channels;
   FunctionView* view;  // shared cache of names; no analysis changes what another sees
 };
 

@@ -216,7 +216,7 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
 void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.median_step <= 0) return;
-  const std::vector<Channel> channels = CollectChannels(job);
+  const std::vector<Channel>& channels = in.channels;
   const std::set<int32_t> explained = FindEgress(job, channels, out);
   Channels unexplained;
   std::map<int32_t, Channels> by_group;

@@ -9,11 +9,11 @@
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
 #include "diagnose/explain.h"
-#include "diagnose/host_merge.h"
 #include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
 #include "diagnose/scope.h"
+#include "diagnose/sibling_merge.h"
 #include "diagnose/suspects.h"
 #include "diagnose/when.h"
 
@@ -171,7 +171,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       if (in.job.peer_class[suspect.rank] != static_cast<int32_t>(c)) continue;
       found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all));
     }
-    MergeHosts(in.job, &found);
+    MergeSiblings(in.job, &found);
     for (auto& [rank, candidate] : found) out->candidates.push_back(std::move(candidate));
   }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
