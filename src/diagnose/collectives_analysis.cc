@@ -148,11 +148,9 @@ Nanos WorkOf(const Job& job, size_t s) {
   return sum / static_cast<Nanos>(std::max<size_t>(1, job.num_ranks()));
 }
 
-void CheckOverlap(const AnalysisInput& in, const Family& family, AnalysisOutput* out) {
-  const Job& job = in.job;
+// Adds what of the family's transfers could be hidden to the candidate. Returns whether it is worth naming.
+bool AddHideable(const Job& job, const Family& family, Candidate* candidate) {
   const std::vector<Exposure> exposure = ExposureBySteps(job, family);
-  Candidate candidate;
-  candidate.excess.assign(job.num_steps(), 0);
   Nanos sum = 0;
   std::vector<double> keep(job.num_steps(), 1);
   for (size_t s = 0; s < exposure.size(); ++s) {
@@ -161,32 +159,48 @@ void CheckOverlap(const AnalysisInput& in, const Family& family, AnalysisOutput*
     // A single call has nothing left to run beside: the last bucket is always exposed.
     if (calls < 2 || transfer <= 0 || static_cast<double>(exposed) < kHardlyHidden * static_cast<double>(transfer))
       continue;
-    const Nanos hidden = std::min(exposed - exposed / static_cast<Nanos>(calls), WorkOf(job, s) * 2 / 3);
-    if (hidden <= 0) continue;
-    candidate.excess[s] = hidden;
-    keep[s] = 1 - static_cast<double>(hidden) / static_cast<double>(transfer);
+    const Nanos room = std::max<Nanos>(0, WorkOf(job, s) * 2 / 3 - candidate->excess[s]);
+    const Nanos hidden = std::min(exposed - exposed / static_cast<Nanos>(calls), room);
+    candidate->excess[s] += hidden;
+    keep[s] = std::max(0.0, 1 - static_cast<double>(hidden) / static_cast<double>(transfer));
     sum += hidden;
   }
-  if (sum * 100 < job.median_step * static_cast<Nanos>(job.num_steps()) * kExposedPercent) return;
+  if (sum <= 0) return false;
   for (const Channel* channel : family) {
     for (size_t s = 0; s < keep.size(); ++s) {
-      if (keep[s] < 1) ScaleTransfers(job, channel->CallsOf(s), std::max(0.0, keep[s]), &candidate.edit);
+      if (keep[s] < 1) ScaleTransfers(job, channel->CallsOf(s), keep[s], &candidate->edit);
     }
   }
-  Describe(job, family, &candidate);
+  return true;
+}
+
+void CheckOverlap(const AnalysisInput& in, const std::vector<Family>& families, AnalysisOutput* out) {
+  const Job& job = in.job;
+  Candidate candidate;
+  candidate.excess.assign(job.num_steps(), 0);
+  std::string operations;
+  const Family* first = nullptr;
+  for (const Family& family : families) {
+    if (!AddHideable(job, family, &candidate)) continue;
+    if (first == nullptr) first = &family;
+    operations += (operations.empty() ? "" : " and ") + std::string(trace::ToString(family.front()->op));
+  }
+  Nanos sum = 0;
+  for (const Nanos x : candidate.excess) sum += x;
+  const Nanos mean = sum / static_cast<Nanos>(job.num_steps());
+  if (first == nullptr || mean * 100 < job.median_step * kExposedPercent) return;
+  Describe(job, *first, &candidate);
   report::Finding& finding = candidate.finding;
-  const Channel& first = *family.front();
   finding.cause = "lost-overlap";
-  finding.id = "lost-overlap-" + std::to_string(first.group);
-  finding.sentence = std::string("The transfers of ") + trace::ToString(first.op) +
+  finding.id = "lost-overlap";
+  finding.sentence = "The transfers of " + operations +
                      " run beside no work: nothing hides them, though the step has work that could.";
   finding.suggestion =
       "let gradients be exchanged while the backward pass runs (DDP buckets, FSDP prefetch; no synchronisation "
       "between)";
   finding.confidence_reason = "a program may need them one after the other; the trace cannot tell";
-  const Nanos mean = sum / static_cast<Nanos>(job.num_steps());
   finding.evidence.push_back({"transfers that could be hidden, per step", Milliseconds(mean), "", "",
-                              std::to_string(family.size()) + " groups; at most two thirds of the computing time"});
+                              "exposed transfers beside at most two thirds of the computing time"});
   out->candidates.push_back(std::move(candidate));
 }
 
@@ -194,11 +208,9 @@ void CheckOverlap(const AnalysisInput& in, const Family& family, AnalysisOutput*
 
 void RunCollectivesAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_steps() == 0 || in.job.num_ranks() < 2) return;
-  for (const Family& family : ExchangeFamilies(in.job, in.channels)) {
-    if (family.front()->calls.empty()) continue;
-    CheckSmall(in, family, out);
-    CheckOverlap(in, family, out);
-  }
+  const std::vector<Family> families = ExchangeFamilies(in.job, in.channels);
+  for (const Family& family : families) CheckSmall(in, family, out);
+  CheckOverlap(in, families, out);
 }
 
 }  // namespace headway::diagnose
