@@ -17,6 +17,7 @@ namespace headway::diagnose {
 struct AnalysisInput {
   const Job& job;
   const ExcessTable& excess;
+  const ExcessTable& beside_compute;  // the same without what devices compute
   const WaitTable& waits;
   const std::vector<Channel>& channels;
   FunctionView* view;  // shared cache of names; no analysis changes what another sees

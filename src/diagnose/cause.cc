@@ -83,6 +83,15 @@ Cause Paused(const CauseContext& context) {
       "(record stacks to tell)"};
 }
 
+// A hole shorter than the longest kernel does not show as the longest stretch.
+Cause StoodStill(const Explanation& why, const CauseContext& context) {
+  Cause cause = Paused(context);
+  cause.sentence = "The device stood idle for " + FormatDuration(why.by_class[static_cast<size_t>(WorkClass::kIdle)]) +
+                   " while its host recorded nothing" +
+                   (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same");
+  return cause;
+}
+
 // Causes that the function's own name gives away.
 Cause ByName(const Explanation& why) {
   const std::string path = Lower(why.function + " " + why.leaf);
@@ -156,6 +165,10 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   if (!context.has_device && !steady && !one_piece && !context.confirmed) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
+  }
+  if (context.has_device && context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
+      why.function.empty() && why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
+    return StoodStill(why, context);
   }
   if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle))
     return Paused(context);

@@ -161,7 +161,7 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   std::vector<Suspect> struck;
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 3) continue;
-    Suspect suspect = StrikeSingleSteps(in, r);
+    Suspect suspect = StrikeSingleSteps(in.job, in.excess, r);
     // A rank struck in most steps is a case of its own beside any moving imbalance.
     if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
   }

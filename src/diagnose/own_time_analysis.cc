@@ -57,7 +57,7 @@ report::Evidence OwnTimeEvidence(const AnalysisInput& in, size_t rank, const std
 }
 
 report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t peers, std::string* reason) {
-  const Nanos noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
+  const Nanos noise = suspect.table->step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
   const Nanos mean = suspect.total / static_cast<Nanos>(std::max<size_t>(1, suspect.struck));
   const double strength = static_cast<double>(mean) / static_cast<double>(std::max<Nanos>(1, noise));
   *reason = FormatFixed(strength, 1) + "x the noise between steps, " + Counted(static_cast<int64_t>(peers), "peer");
@@ -90,11 +90,11 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   }
   const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
   const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0};
+  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table};
   for (size_t s = 0; s < mine.size(); ++s) {
     if (mine[s] < limit) continue;
     // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
-    const Nanos all = in.excess.At(suspect->rank, s);
+    const Nanos all = suspect->table->At(suspect->rank, s);
     refined.cost[s] = nearly_all || all == kNoValue ? mine[s] : std::max(mine[s], all);
     refined.total += refined.cost[s];
     ++refined.struck;
@@ -145,7 +145,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   candidate.excess = suspect.cost;
   candidate.at_most_info = cause.name == "shared-host";
-  candidate.noise = in.excess.step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
+  candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
   return candidate;
 }
