@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/chained_calls.h"
+
 namespace headway::graph {
 
 using pattern::RankPattern;
@@ -155,10 +157,11 @@ SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComm
         graph.marks[i - 1].own -= take;
         blocked -= take;
       }
-      graph.marks.push_back({own, point.target, point.lag, point.kind});
+      graph.marks.push_back({own, point.target, point.lag, -1, point.kind});
     }
     graph.chain_begin.push_back(graph.marks.size());
   }
+  ChainCalls(ranks, comms, collective_of, &graph);
   IndexMembers(&graph);
   return graph;
 }

@@ -63,7 +63,8 @@ class Engine {
       now += own_[m];
       const auto target = static_cast<size_t>(mark.target);
       if (mark.kind == MarkKind::kArrive) {
-        arrival_[target] = std::max(arrival_[target], now);
+        const Nanos before = mark.after < 0 ? INT64_MIN : complete_[static_cast<size_t>(mark.after)];
+        arrival_[target] = std::max(arrival_[target], before == INT64_MIN ? now : before + mark.lag);
       } else if (mark.kind == MarkKind::kStep) {
         times_.step_start[times_.step_begin[r] + target] = now;
       } else if (mark.kind == MarkKind::kResume) {

@@ -48,8 +48,9 @@ struct SegmentTimes {
 // unless some of its communication could not be paired. O(members).
 [[nodiscard]] std::vector<int32_t> PartsOf(const graph::SegmentGraph& graph);
 
-// O(marks + members). A chain starts at its measured time; t += own at each mark; a collective completes `transfer`
-// after its last arrival; a resume continues at max(t, completion + lag).
+// O(marks + members). A chain starts at its measured time; t += own at each mark; a rank arrives at t, or `lag` after
+// the collective its stream had to finish first; a collective completes `transfer` after its last arrival; a resume
+// continues at max(t, completion + lag).
 [[nodiscard]] SegmentTimes ReplaySegments(const graph::SegmentGraph& graph, const SegmentEdit& edit = {});
 
 // |replayed - measured| / measured of each step, the step's length on a rank being from its start to the next.
