@@ -120,6 +120,13 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   const WorkClass dominant = Dominant(why);
   const std::string leaf = Lower(why.leaf);
   const bool one_piece = context.longest_stretch * 10 >= context.excess * 6;
+  const bool beside = dominant == WorkClass::kRuntime || dominant == WorkClass::kHost || dominant == WorkClass::kIdle;
+  if (context.has_device && beside && context.syncs >= context.peer_syncs + 3) {
+    return {"hidden-sync", why.function,
+            "Its host waits for the device " + FormatFixed(context.syncs, 0) + " times a step, on its peers " +
+                FormatFixed(context.peer_syncs, 0) + " times; the device stands idle after each",
+            "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
+  }
   if (context.has_device && HostIsSlowThroughout(why)) return SlowThroughout(why);
   switch (dominant) {
     case WorkClass::kInput:

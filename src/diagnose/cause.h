@@ -15,7 +15,8 @@ struct CauseContext {
   Nanos excess = 0;           // summed over the struck steps
   Nanos longest_stretch = 0;  // summed over the struck steps: the longest uninterrupted stretch beyond the peers'
   bool stacks_recorded = false;
-  bool confirmed = false;  // one function holds the excess in each struck step
+  double syncs = 0, peer_syncs = 0;  // calls that wait for the device, per struck step
+  bool confirmed = false;            // one function holds the excess in each struck step
 };
 
 struct Cause {

@@ -6,6 +6,7 @@
 #include "diagnose/analysis.h"
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
+#include "diagnose/repeats.h"
 
 namespace headway::diagnose {
 
@@ -38,6 +39,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
     analysis.run({out.job, excess, beside_compute, out.waits, channels, &view}, &found);
     ++out.analyses_run;
   }
+  DropRepeats(&found.candidates);
   Priced priced = PriceCandidates(out.job, std::move(found.candidates), options.threads);
   out.findings = std::move(priced.findings);
   out.all_removed_per_step = priced.all_removed_per_step;

@@ -38,6 +38,20 @@ Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>&
   return sum;
 }
 
+double SyncsPerStep(const Job& job, size_t rank, const std::vector<size_t>& steps) {
+  double sum = 0;
+  for (const size_t s : steps) {
+    if (const pattern::Step* step = job.StepOf(rank, s)) sum += step->syncs;
+  }
+  return sum / static_cast<double>(std::max<size_t>(1, steps.size()));
+}
+
+double MeanSyncs(const Job& job, const std::vector<size_t>& ranks, const std::vector<size_t>& steps) {
+  double sum = 0;
+  for (const size_t r : ranks) sum += SyncsPerStep(job, r, steps);
+  return sum / static_cast<double>(std::max<size_t>(1, ranks.size()));
+}
+
 report::Evidence OwnTimeEvidence(const AnalysisInput& in, size_t rank, const std::vector<size_t>& peers,
                                  const std::vector<size_t>& steps) {
   Nanos mine = 0;
@@ -121,6 +135,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
+  context.syncs = SyncsPerStep(job, suspect.rank, steps);
+  context.peer_syncs = MeanSyncs(job, peers, steps);
   const Cause cause = NameCause(why, context);
 
   Candidate candidate;
