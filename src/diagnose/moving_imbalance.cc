@@ -64,10 +64,21 @@ bool Moves(const Job& job, const std::vector<Group>& groups) {
     covered += n > 0 ? 1 : 0;
     sum += n;
   }
-  const size_t share = job.ranks.front().has_device ? 25 : 60;
-  return covered >= kLeastGroups && covered * 100 >= job.num_steps() * share && most * 10 <= covered * 6 &&
+  return covered >= kLeastGroups && covered * 4 >= job.num_steps() && most * 10 <= covered * 6 &&
          sum * 2 <= covered * 3;
 }
+
+// Whether so many steps are struck that chance, on ranks that share processors with other work, does not explain it.
+bool StrikesMostSteps(const Job& job, const std::vector<Suspect>& suspects) {
+  std::set<size_t> struck;
+  for (const Suspect& suspect : suspects) {
+    const std::vector<size_t> steps = suspect.StruckSteps();
+    struck.insert(steps.begin(), steps.end());
+  }
+  return struck.size() * 10 >= job.num_steps() * 6;
+}
+
+constexpr const char* kAllOperators = "all operators";
 
 // One kind of work, and the suspects whose excess is mostly in it.
 struct SharedWork {
@@ -85,9 +96,12 @@ std::pair<std::string, std::string> WorkOf(const AnalysisInput& in, const Suspec
   if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
     return {"compute kernels", "compute kernels"};
   }
-  if (why.node < 0 || why.node_class == pattern::WorkClass::kIdle) return {};
-  if (!why.pair && why.node_excess * 10 < suspect.total * 6) return {};
-  return {why.leaf, why.function};
+  const bool one = why.node >= 0 && why.node_class != pattern::WorkClass::kIdle &&
+                   (why.pair || why.node_excess * 10 >= suspect.total * 6);
+  if (one) return {why.leaf, why.function};
+  const bool proportional = why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
+  return proportional ? std::pair<std::string, std::string>(kAllOperators, kAllOperators)
+                      : std::pair<std::string, std::string>();
 }
 
 // The work that holds most of the excess of all suspects. Nothing where each time it is another one, or nothing
@@ -168,8 +182,16 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
   const SharedWork work = FindSharedWork(in, struck);
   if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
+  const bool has_device = in.job.ranks.front().has_device;
+  const bool is_doubtful = !has_device && work.function == kAllOperators;
+  if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
   MovingImbalance out;
   out.candidate = MakeCandidate(in, work.members, work.function);
+  if (is_doubtful) {
+    out.candidate.at_most_info = true;
+    out.candidate.finding.confidence = report::Confidence::kSuspected;
+    out.candidate.finding.confidence_reason = "other work on the machine, now here and now there, looks the same";
+  }
   for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
   return out;
 }

@@ -8,8 +8,8 @@
 namespace headway::diagnose {
 
 // Two analyses may come upon one cause, one by peers and one by what an operation should take. Of candidates with the
-// same cause, where one names no rank that another does not name, the one with fewer ranks goes; of equals the later
-// one. Candidates that name no rank, or other steps, stay.
+// same cause in common steps, where one names all ranks that another names and prices them no lower, the other goes; of
+// equals the later one. Candidates that name no rank stay.
 void DropRepeats(std::vector<Candidate>* candidates);
 
 }  // namespace headway::diagnose
