@@ -19,8 +19,10 @@ Totals TotalsOf(const pattern::RankPattern& rank) {
     const pattern::FunctionName& name = (*rank.function_table)[f];
     const bool of_host = name.work_class == WorkClass::kHost || name.work_class == WorkClass::kRuntime ||
                          name.work_class == WorkClass::kInput;
-    // A wait for the device is as long as the device takes.
-    if (of_host && name.name.find("Synchronize") == std::string::npos) out[name.name] += rank.functions[f].total;
+    // A wait for the device is as long as the device takes, and may be among the calls that are summed up.
+    const bool may_wait = name.name.find("Synchronize") != std::string::npos ||
+                          (name.work_class == WorkClass::kRuntime && name.name == "(other)");
+    if (of_host && !may_wait) out[name.name] += rank.functions[f].total;
   }
   return out;
 }
