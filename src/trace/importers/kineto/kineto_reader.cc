@@ -29,9 +29,7 @@ class KinetoReader final : public TraceReader, private DocumentSink {
   Result<void> Feed(std::string_view bytes) override {
     if (failed_) return MakeError(ErrorCode::kUnsupported, "The file was given up before.", source_);
     auto fed = walker_.Feed(bytes);
-    if (fed && phases_ == 0 && without_phase_ >= kEventsToJudge) {
-      fed = MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
-    }
+    if (fed && no_events_) fed = NoEvents();
     return Checked(std::move(fed));
   }
 
@@ -40,9 +38,8 @@ class KinetoReader final : public TraceReader, private DocumentSink {
     auto finished = walker_.Finish();
     if (finished && !walker_.saw_events()) {
       finished = MakeError(ErrorCode::kUnsupported, "This is JSON, but no trace: it has no list of traceEvents.");
-    } else if (finished && phases_ == 0 && without_phase_ > 0) {
-      finished =
-          MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
+    } else if (finished && (no_events_ || (phases_ == 0 && without_phase_ > 0))) {
+      finished = NoEvents();
     }
     if (finished) Complete();
     return Checked(std::move(finished));
@@ -60,6 +57,9 @@ class KinetoReader final : public TraceReader, private DocumentSink {
     metadata_.OnMember(key, value, offset);
   }
 
+  static Result<void> NoEvents() {
+    return MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
+  }
   void OnMetadataRow(const EventText& text, const TokenCursor& source);
   void CheckBytes(const EventText& text, const TokenWindow& window, int64_t offset);
   void Complete();
@@ -84,6 +84,7 @@ class KinetoReader final : public TraceReader, private DocumentSink {
   DocumentWalker walker_;
   RankMeta meta_;
   bool failed_ = false;
+  bool no_events_ = false;
   int64_t phases_ = 0;  // events with a phase
   int64_t without_phase_ = 0;
   int64_t flows_ = 0;
@@ -110,7 +111,8 @@ Outcome KinetoReader::OnEvent(TokenCursor& cursor, int64_t offset, const TokenWi
     case 'C': ++counters_; break;
     case '\0':
       --phases_;
-      ++without_phase_;
+      // Judged here, not where a chunk ends.
+      if (++without_phase_ == kEventsToJudge && phases_ == 0) no_events_ = true;
       log_.Add(ProblemKind::kDropped, "event-without-phase", offset,
                std::string_view(text.begin, std::min<size_t>(160, text.end - text.begin)));
       break;
