@@ -2,6 +2,7 @@
 #include "trace/importers/kineto/kineto_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "trace/importers/kineto/json_string.h"
@@ -190,10 +191,24 @@ std::unique_ptr<TraceReader> MakeKinetoReader(EventSink* sink, KinetoOptions opt
 }
 
 bool LooksLikeKineto(std::string_view first) {
+  // Execution traces, flight recorder dumps and the like begin with keys of their own.
+  static constexpr std::string_view kOthers[] = {"\"schema\"", "\"version\"", "\"nodes\"", "\"entries\"",
+                                                 "\"pg_config\""};
+  const auto next = [&] {  // the next character that is no space; it stays
+    first.remove_prefix(std::min(first.find_first_not_of(" \t\r\n"), first.size()));
+    return first.empty() ? '\0' : first[0];
+  };
   if (first.starts_with("\xEF\xBB\xBF")) first.remove_prefix(3);
-  const size_t begin = first.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  return first[begin] == '{' || first[begin] == '[';
+  const char outer = next();
+  if (outer != '{' && outer != '[') return false;
+  first.remove_prefix(1);
+  const char inner = next();
+  if (first.empty()) return true;
+  if (outer == '[') return inner == '{' || inner == ']';
+  const bool like_others =
+      std::any_of(std::begin(kOthers), std::end(kOthers), [&](std::string_view key) { return first.starts_with(key); });
+  if (like_others) return first.find("\"traceEvents\"") != std::string_view::npos;
+  return inner == '"' || inner == '}';
 }
 
 }  // namespace headway::trace
