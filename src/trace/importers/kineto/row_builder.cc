@@ -17,6 +17,7 @@ constexpr size_t kMostHeld = 64;
 constexpr size_t kGroupLimit = 10'000;
 constexpr size_t kGraphSlots = 4096;
 constexpr size_t kExample = 160;
+constexpr size_t kHashedArgs = 128;
 
 // 64-bit correlation ids (ROCm) keep their low bits and a trace of the high ones.
 uint32_t Fold(int64_t correlation) {
@@ -37,13 +38,24 @@ char* AppendDims(char* out, const char* end, std::string_view list) {
   return out;
 }
 
-bool WantsDeviceArgs(RowClass row) {
+bool HasLinks(RowClass row) {
   return row == RowClass::kKernel || row == RowClass::kMemcpy || row == RowClass::kMemset ||
          row == RowClass::kDeviceSync || row == RowClass::kRuntime;
 }
 
-bool WantsCommArgs(EventKind kind) {
-  return kind == EventKind::kCommKernel || kind == EventKind::kCommHost || kind == EventKind::kCommIssue;
+// Kinds whose rows have an entry in a side table even where there are no arguments: the name alone may tell something.
+bool HasDetails(EventKind kind) {
+  return kind == EventKind::kCommKernel || kind == EventKind::kCommHost || kind == EventKind::kCommIssue ||
+         kind == EventKind::kMemcpy || kind == EventKind::kMemset;
+}
+
+// Equal for rows that are the same throughout: name, times, lane, length and the first arguments (where the ids are).
+uint64_t RowHash(const Event& event, const EventText& text, const TokenCursor& source) {
+  const char* head = text.args != nullptr ? source.text + *text.args : text.begin;
+  uint64_t hash = FoldedProduct(static_cast<uint64_t>(event.start) + 1, 0x9E3779B97F4A7C15ULL ^ event.name);
+  hash ^= FoldedProduct(static_cast<uint64_t>(event.duration) + event.lane, 0xD6E8FEB86659FD93ULL);
+  hash += static_cast<uint64_t>(text.end - text.begin);
+  return FastHash({head, std::min(kHashedArgs, static_cast<size_t>(text.end - head))}, hash);
 }
 
 std::string_view TextOf(const EventText& text) {
@@ -104,21 +116,12 @@ void RowBuilder::Add(const EventText& text, RowClass row, const TokenCursor& sou
   event.kind = name.kind;
   event.flags |= name.flags;
   event.lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
-  if (text.phase == 'X') {
-    const std::string_view head(
-        text.args != nullptr ? source.text + *text.args : text.begin,
-        std::min<size_t>(128, text.end - (text.args != nullptr ? source.text + *text.args : text.begin)));
-    uint64_t hash = FoldedProduct(static_cast<uint64_t>(event.start) + 1, 0x9E3779B97F4A7C15ULL ^ event.name);
-    hash ^= FoldedProduct(static_cast<uint64_t>(event.duration) + event.lane, 0xD6E8FEB86659FD93ULL);
-    if (recent_.Seen(FastHash(head, hash + static_cast<uint64_t>(text.end - text.begin)))) {
-      log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
-      return;
-    }
+  if (text.phase == 'X' && recent_.Seen(RowHash(event, text, source))) {
+    log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
+    return;
   }
   if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
-  if (text.args != nullptr && (WantsDeviceArgs(row) || WantsCommArgs(event.kind))) {
-    SetDetails(name, text, source, offset, &event);
-  }
+  if (HasDetails(event.kind) || (text.args != nullptr && HasLinks(row))) SetDetails(name, text, source, offset, &event);
   if ((event.flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
   Emit(event, offset);
 }
@@ -149,11 +152,11 @@ bool RowBuilder::SetTimes(const EventText& text, Event* event, int64_t offset) {
 
 void RowBuilder::SetDetails(const KnownName& name, const EventText& text, const TokenCursor& source, int64_t offset,
                             Event* event) {
-  TokenCursor cursor = source;
-  cursor.token = text.args;
   EventArgs args;
   uint8_t repairs = 0;
-  if (ReadArgs(cursor, &args, &repairs) != Outcome::kDone) {
+  TokenCursor cursor = source;
+  cursor.token = text.args;
+  if (text.args != nullptr && ReadArgs(cursor, &args, &repairs) != Outcome::kDone) {
     log_->Add(ProblemKind::kDropped, "unparsable-args", offset, TextOf(text));
   }
   if (repairs != 0) CountRepairs(repairs, offset, TextOf(text));
