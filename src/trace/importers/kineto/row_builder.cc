@@ -238,8 +238,8 @@ uint32_t RowBuilder::AddComm(const KnownName& name, std::string_view raw_name, c
     const bool two_sided =
         event->kind == EventKind::kCommIssue &&
         (detail.op == CommOp::kAllGather || detail.op == CommOp::kReduceScatter || detail.op == CommOp::kAllToAll);
-    detail.bytes = TensorBytes(args.input_dims, args.input_types, two_sided ? Tensors::kLargest : Tensors::kSummed,
-                               names_->rules());
+    detail.bytes = TensorBytes(args.input_dims, args.input_types, comm.dtype,
+                               two_sided ? Tensors::kLargest : Tensors::kSummed, names_->rules());
   }
   if (comm.rank >= 0 && rank_ < 0) rank_ = ToInt32(comm.rank);
   if (!comm.pg_name.empty()) NoteGroup(detail, comm);
