@@ -102,6 +102,8 @@ Outcome KinetoReader::OnEvent(TokenCursor& cursor, int64_t offset, const TokenWi
   ++phases_;
   switch (text.phase) {
     case 'X': rows_.Add(text, categories_.Count(text.category), source, offset); break;
+    case 'B': rows_.Begin(text, categories_.Count(text.category), source, offset); break;
+    case 'E': rows_.End(text, offset); break;
     case 'i':
     case 'I':
     case 'n': rows_.Add(text, RowClass::kInstant, source, offset); break;

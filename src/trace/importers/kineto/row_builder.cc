@@ -2,6 +2,7 @@
 #include "trace/importers/kineto/row_builder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "trace/importers/kineto/comm_args.h"
 #include "trace/importers/kineto/fast_hash.h"
@@ -108,46 +109,86 @@ RowBuilder::RowBuilder(EventSink* sink, NameTable* names, LaneTable* lanes, Impo
 
 void RowBuilder::Add(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset) {
   Event event;
-  if (text.phase != 'X') row = RowClass::kInstant;
-  if (!SetTimes(text, &event, offset)) return;
-  // A copy: details intern more names.
-  const KnownName name = names_->Find(row, text.name, offset);
-  event.name = name.id;
-  event.kind = name.kind;
-  event.flags |= name.flags;
-  event.lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
-  if (text.phase == 'X' && recent_.Seen(RowHash(event, text, source))) {
-    log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
-    return;
-  }
-  if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
-  if (HasDetails(event.kind) || (text.args != nullptr && HasLinks(row))) SetDetails(name, text, source, offset, &event);
-  if ((event.flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
-  Emit(event, offset);
+  if (Make(text, text.phase == 'X' ? row : RowClass::kInstant, source, offset, &event)) Emit(event, offset);
 }
 
-bool RowBuilder::SetTimes(const EventText& text, Event* event, int64_t offset) {
+void RowBuilder::Begin(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset) {
+  OpenSpans::Span span;
+  if (!Make(text, row, source, offset, &span.event)) return;
+  span.offset = offset;
+  span.name = FastHash(text.name);
+  if (!open_.Begin(text.pid, text.tid, span)) EmitUnmatched(span);
+}
+
+void RowBuilder::End(const EventText& text, int64_t offset) {
+  Event end;
+  if (!SetStart(text, &end, offset)) return;
+  std::vector<OpenSpans::Span> unmatched;
+  std::optional<OpenSpans::Span> span =
+      open_.End(text.pid, text.tid, text.name.empty() ? 0 : FastHash(text.name), &unmatched);
+  for (const OpenSpans::Span& inner : unmatched) EmitUnmatched(inner);
+  if (!span) {
+    log_->Add(ProblemKind::kDropped, "unmatched-end", offset, TextOf(text));
+    return;
+  }
+  SetDuration(text, end.start - span->event.start, &span->event, offset);
+  Emit(span->event, span->offset);
+}
+
+void RowBuilder::EmitUnmatched(OpenSpans::Span span) {
+  span.event.flags |= kFlagUnfinished;
+  log_->Add(ProblemKind::kRepaired, "unmatched-begin", span.offset, names_->pool().Get(span.event.name));
+  Emit(span.event, span.offset);
+}
+
+// False where the event gives no row.
+bool RowBuilder::Make(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset, Event* event) {
+  if (!SetStart(text, event, offset)) return false;
+  if (text.phase == 'X') {
+    if (text.duration_form == FieldForm::kGood) {
+      SetDuration(text, text.duration, event, offset);
+    } else {
+      event->flags |= kFlagUnfinished;
+      log_->Add(ProblemKind::kRepaired, text.duration_form == FieldForm::kBad ? "bad-duration" : "unfinished-event",
+                offset, TextOf(text));
+    }
+  }
+  // A copy: details intern more names.
+  const KnownName name = names_->Find(row, text.name, offset);
+  event->name = name.id;
+  event->kind = name.kind;
+  event->flags |= name.flags;
+  event->lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
+  if (text.phase == 'X' && recent_.Seen(RowHash(*event, text, source))) {
+    log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
+    return false;
+  }
+  if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
+  if (HasDetails(event->kind) || (text.args != nullptr && HasLinks(row))) SetDetails(name, text, source, offset, event);
+  if ((event->flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
+  return true;
+}
+
+bool RowBuilder::SetStart(const EventText& text, Event* event, int64_t offset) {
   if (text.start_form != FieldForm::kGood || text.start > kLatestTime || text.start < -kLatestTime) {
     log_->Add(ProblemKind::kDropped, "bad-timestamp", offset, TextOf(text));
     return false;
   }
   saw_fraction_ = saw_fraction_ || text.fraction;
   event->start = text.start;
-  if (text.phase != 'X') return true;
-  if (text.duration_form != FieldForm::kGood) {
-    event->flags |= kFlagUnfinished;
-    log_->Add(ProblemKind::kRepaired, text.duration_form == FieldForm::kBad ? "bad-duration" : "unfinished-event",
-              offset, TextOf(text));
-  } else if (text.duration < 0) {
+  return true;
+}
+
+void RowBuilder::SetDuration(const EventText& text, Nanos duration, Event* event, int64_t offset) {
+  if (duration < 0) {
     event->flags |= kFlagClamped;
     log_->Add(ProblemKind::kRepaired, "negative-duration", offset, TextOf(text));
-  } else if (text.duration > kLongestDuration) {
+  } else if (duration > kLongestDuration) {
     event->flags |= kFlagClamped;
     log_->Add(ProblemKind::kRepaired, "overflow-duration", offset, TextOf(text));
   } else {
-    event->duration = text.duration;
+    event->duration = duration;
   }
-  return true;
 }
 
 void RowBuilder::SetDetails(const KnownName& name, const EventText& text, const TokenCursor& source, int64_t offset,
@@ -283,7 +324,7 @@ void RowBuilder::Emit(const Event& event, int64_t offset) {
     return;
   }
   if (event.start > kFarTime || event.start < -kFarTime) saw_far_time_ = true;
-  if (!held_.empty()) Finish();
+  if (!held_.empty()) ReleaseHeld();
   ++rows_;
   Release(event, offset);
 }
@@ -298,6 +339,11 @@ void RowBuilder::Release(Event event, int64_t offset) {
 }
 
 void RowBuilder::Finish() {
+  for (const OpenSpans::Span& span : open_.TakeAll()) EmitUnmatched(span);
+  ReleaseHeld();
+}
+
+void RowBuilder::ReleaseHeld() {
   for (const Held& held : held_) Release(held.event, held.offset);
   held_.clear();
 }
