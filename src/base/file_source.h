@@ -12,7 +12,7 @@ namespace headway {
 
 class FileSource final : public ByteSource {
  public:
-  // Opens `path` for reading. kNotFound, kIo, or kInvalidArgument for a folder and for a pipe that nobody writes to,
+  // Opens `path` for reading. kNotFound (also for a pipe that nobody writes to), kIo, or kInvalidArgument for a folder,
   // naming `name`.
   static Result<std::unique_ptr<FileSource>> Open(const std::string& path, std::string name,
                                                   const SourceOptions& options = {});

@@ -192,7 +192,7 @@ void AddPath(const std::string& given, Found* found) {
     found->set.items.push_back(PipeItem(path));
   } else {
     const char* what = S_ISSOCK(status.st_mode) ? "this is a socket, not a file" : "this is a device, not a file";
-    found->set.problems.push_back(Error{ErrorCode::kInvalidArgument, what, Printable(path)});
+    found->set.problems.push_back(Error{ErrorCode::kNotFound, what, Printable(path)});
   }
 }
 

@@ -141,6 +141,22 @@ TEST(KinetoChunks, TheBoundaryBehindALongDamagedEvent) {
   }
 }
 
+// Names and arguments of a megabyte, far longer than a slice: read, and names kept by their beginning and a hash.
+TEST(KinetoChunks, NamesOfAMegabyte) {
+  const std::string text =
+      Trace(Event(std::string(1'000'000, 'n')) + "," + Event(std::string(1'000'000, 'n') + "m") + "," +
+            Row("cpu_op", "c", R"("Call stack": ")" + std::string(1'000'000, 's') + "\"") + "," + Event("d"));
+  const Recorded whole = ReadTrace(text);
+  const Names names = whole.Names();
+  ASSERT_EQ(names.size(), 4U);
+  EXPECT_LE(names[0].size(), 4096U);
+  EXPECT_TRUE(names[0].starts_with(std::string(4000, 'n')));
+  EXPECT_NE(names[0], names[1]);
+  EXPECT_EQ(names[3], "d");
+  EXPECT_EQ(whole.log.Count("name-shortened"), 2);
+  for (const size_t chunk : {4096, 7, 1}) EXPECT_EQ(ReadTrace(text, chunk).Digest(), whole.Digest()) << chunk;
+}
+
 // Sixty-four objects without a phase are no trace, whether or not an event follows in the same chunk.
 TEST(KinetoChunks, WhatIsNoTraceIsJudgedByCount) {
   for (size_t count = 60; count < 70; ++count) {
