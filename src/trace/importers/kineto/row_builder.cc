@@ -107,6 +107,35 @@ int64_t CategoryTable::UnknownRows() const {
 RowBuilder::RowBuilder(EventSink* sink, NameTable* names, LaneTable* lanes, ImportLog* log)
     : sink_(sink), names_(names), lanes_(lanes), log_(log), graph_launches_(kGraphSlots), device_rows_(kGraphSlots) {}
 
+// False where the event gives no row. In line: it is all of Add, which is called for every row.
+[[gnu::always_inline]] inline bool RowBuilder::Make(const EventText& text, RowClass row, const TokenCursor& source,
+                                                    int64_t offset, Event* event) {
+  if (!SetStart(text, event, offset)) return false;
+  if (text.phase == 'X') {
+    if (text.duration_form == FieldForm::kGood) {
+      SetDuration(text, text.duration, event, offset);
+    } else {
+      event->flags |= kFlagUnfinished;
+      log_->Add(ProblemKind::kRepaired, text.duration_form == FieldForm::kBad ? "bad-duration" : "unfinished-event",
+                offset, TextOf(text));
+    }
+  }
+  // A copy: details intern more names.
+  const KnownName name = names_->Find(row, text.name, offset);
+  event->name = name.id;
+  event->kind = name.kind;
+  event->flags |= name.flags;
+  event->lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
+  if (text.phase == 'X' && recent_.Seen(RowHash(*event, text, source))) {
+    log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
+    return false;
+  }
+  if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
+  if (HasDetails(event->kind) || (text.args != nullptr && HasLinks(row))) SetDetails(name, text, source, offset, event);
+  if ((event->flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
+  return true;
+}
+
 void RowBuilder::Add(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset) {
   Event event;
   if (Make(text, text.phase == 'X' ? row : RowClass::kInstant, source, offset, &event)) Emit(event, offset);
@@ -139,34 +168,6 @@ void RowBuilder::EmitUnmatched(OpenSpans::Span span) {
   span.event.flags |= kFlagUnfinished;
   log_->Add(ProblemKind::kRepaired, "unmatched-begin", span.offset, names_->pool().Get(span.event.name));
   Emit(span.event, span.offset);
-}
-
-// False where the event gives no row.
-bool RowBuilder::Make(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset, Event* event) {
-  if (!SetStart(text, event, offset)) return false;
-  if (text.phase == 'X') {
-    if (text.duration_form == FieldForm::kGood) {
-      SetDuration(text, text.duration, event, offset);
-    } else {
-      event->flags |= kFlagUnfinished;
-      log_->Add(ProblemKind::kRepaired, text.duration_form == FieldForm::kBad ? "bad-duration" : "unfinished-event",
-                offset, TextOf(text));
-    }
-  }
-  // A copy: details intern more names.
-  const KnownName name = names_->Find(row, text.name, offset);
-  event->name = name.id;
-  event->kind = name.kind;
-  event->flags |= name.flags;
-  event->lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
-  if (text.phase == 'X' && recent_.Seen(RowHash(*event, text, source))) {
-    log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
-    return false;
-  }
-  if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
-  if (HasDetails(event->kind) || (text.args != nullptr && HasLinks(row))) SetDetails(name, text, source, offset, event);
-  if ((event->flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
-  return true;
 }
 
 bool RowBuilder::SetStart(const EventText& text, Event* event, int64_t offset) {
