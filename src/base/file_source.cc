@@ -31,8 +31,8 @@ Result<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path, st
   if (S_ISDIR(status.st_mode)) return MakeError(ErrorCode::kInvalidArgument, "this is a folder, not a file", name);
   std::string ahead;
   if (S_ISFIFO(status.st_mode) && !WaitForWriter(fd.get(), options.pipe_patience, &ahead)) {
-    return MakeError(ErrorCode::kNotFound,
-                     "nobody writes to this pipe; start what writes to it together with headway", name);
+    return MakeError(ErrorCode::kNotFound, "nobody writes to this pipe; start what writes to it together with headway",
+                     name);
   }
   if (!S_ISREG(status.st_mode) && ::fcntl(fd.get(), F_SETFL, O_RDONLY) < 0) {  // from here on reading may wait
     return std::unexpected(SystemError("read it", errno, std::move(name)));
