@@ -157,7 +157,7 @@ SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComm
         graph.marks[i - 1].own -= take;
         blocked -= take;
       }
-      graph.marks.push_back({own, point.target, point.lag, -1, point.kind});
+      graph.marks.push_back({own, point.target, point.lag, point.kind});
     }
     graph.chain_begin.push_back(graph.marks.size());
   }

@@ -24,10 +24,10 @@ struct Mark {
   int32_t target = -1;  // kArrive, kResume: collective index; kStep: index into the rank's steps
   // kResume: ns from the collective's completion to going on; kArrive after another one: from that one's completion.
   int32_t lag = 0;
+  MarkKind kind = MarkKind::kArrive;
   // kArrive: the collective that had to end first as both run on one stream, whatever the rank did meanwhile; -1 = the
   // rank's own time decides.
   int32_t after = -1;
-  MarkKind kind = MarkKind::kArrive;
 };
 
 struct SegmentCollective {
