@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "base/parallel.h"
+
 namespace headway::diagnose {
 
 namespace {
@@ -38,23 +40,31 @@ std::vector<Signature> BySteps(const pattern::RankPattern& rank) {
   return steps;
 }
 
+// That of most steps: one odd step does not matter.
+Signature UsualSignature(const pattern::RankPattern& rank) {
+  std::map<Signature, int32_t> votes;
+  for (const Signature& signature : BySteps(rank)) ++votes[signature];
+  Signature best;
+  int32_t most = 0;
+  for (const auto& [signature, count] : votes) {
+    if (count > most) {
+      most = count;
+      best = signature;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
-std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks) {
+std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, int threads) {
+  const std::vector<Signature> usual =
+      ParallelMap(ranks.size(), threads, [&](size_t r) { return UsualSignature(ranks[r]); });
   std::map<Signature, int32_t> numbers;
-  std::vector<int32_t> out(ranks.size(), 0);
-  for (size_t r = 0; r < ranks.size(); ++r) {
-    std::map<Signature, int32_t> votes;
-    for (const Signature& signature : BySteps(ranks[r])) ++votes[signature];  // one odd step does not matter
-    Signature best;
-    int32_t most = 0;
-    for (const auto& [signature, count] : votes) {
-      if (count > most) {
-        most = count;
-        best = signature;
-      }
-    }
-    out[r] = numbers.try_emplace(best, static_cast<int32_t>(numbers.size())).first->second;
+  std::vector<int32_t> out;
+  out.reserve(ranks.size());
+  for (const Signature& signature : usual) {
+    out.push_back(numbers.try_emplace(signature, static_cast<int32_t>(numbers.size())).first->second);
   }
   return out;
 }

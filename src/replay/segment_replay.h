@@ -15,8 +15,8 @@ namespace headway::replay {
 // What to change. Own times and transfers not named stay as measured.
 struct SegmentEdit {
   struct Own {
-    size_t mark = 0;  // index into SegmentGraph::marks
-    Nanos own = 0;    // its new own time
+    uint32_t mark = 0;  // index into SegmentGraph::marks; none of a resume
+    Nanos own = 0;      // its new own time
   };
   struct Transfer {
     int32_t collective = -1;
@@ -32,18 +32,17 @@ struct SegmentEdit {
 };
 
 struct SegmentTimes {
-  std::vector<Nanos> step_start;   // aligned; rank r's step s at [step_begin[r] + s]
-  std::vector<size_t> step_begin;  // by rank index, plus the end
-  std::vector<Nanos> end;          // by rank index: end of the chain
-  std::vector<Nanos> blocked;      // by rank index: time spent at resume marks
-  int64_t order_violations = 0;    // resumes whose collective was not complete yet: measured time used
+  std::vector<Nanos> step_start;  // aligned; rank r's step s at [graph.step_begin[r] + s]
+  std::vector<Nanos> end;         // by rank index: end of the chain
+  std::vector<Nanos> blocked;     // by rank index: time spent at resume marks
+  int64_t order_violations = 0;   // resumes whose collective was not complete yet: measured time used
 
   // Length of the whole run: latest end - earliest start.
   [[nodiscard]] Nanos Makespan(const graph::SegmentGraph& graph) const;
 };
 
-// O(marks + members). A chain starts at its measured time; t += own at each mark; a collective completes `transfer`
-// after its last arrival; a resume continues at max(t, completion + lag).
+// One pass over the marks, in their order. A chain starts at its measured time; t += own at each mark; a collective
+// completes `transfer` after its last arrival; a resume continues at max(t, completion + lag).
 [[nodiscard]] SegmentTimes ReplaySegments(const graph::SegmentGraph& graph, const SegmentEdit& edit = {});
 
 // |replayed - measured| / measured of each step, the step's length on a rank being from its start to the next.
@@ -51,6 +50,7 @@ struct ReplayError {
   double mean = 0;
   double max = 0;
 };
-[[nodiscard]] ReplayError CompareSteps(const SegmentTimes& replayed, std::span<const pattern::RankPattern> ranks);
+[[nodiscard]] ReplayError CompareSteps(const graph::SegmentGraph& graph, const SegmentTimes& replayed,
+                                       std::span<const pattern::RankPattern> ranks);
 
 }  // namespace headway::replay
