@@ -31,7 +31,9 @@ void AddLastArrivers(const AnalysisInput& in, report::Finding* finding) {
 // How long after the first member each rank arrived at the first collective it took part in; by rank index.
 std::vector<Nanos> FirstLateness(const Job& job) {
   std::vector<Nanos> late(job.num_ranks(), -1);
+  size_t missing = late.size();
   for (const int32_t c : job.graph.order) {
+    if (missing == 0) break;
     const auto& members = job.comms.collectives[static_cast<size_t>(c)].members;
     const auto arrival = [&job](const trace::CollectiveMember& m) {
       const auto r = static_cast<size_t>(m.rank_index);
@@ -42,7 +44,9 @@ std::vector<Nanos> FirstLateness(const Job& job) {
     for (const auto& member : members) first = std::min(first, arrival(member));
     for (const auto& member : members) {
       Nanos& mine = late[static_cast<size_t>(member.rank_index)];
-      if (mine < 0) mine = arrival(member) - first;
+      if (mine >= 0) continue;
+      mine = arrival(member) - first;
+      --missing;
     }
   }
   return late;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -53,10 +54,15 @@ std::vector<Traffic> CollectTraffic(const Job& job) {
   return out;
 }
 
-Nanos AlignedEnd(const Job& job, const trace::CollectiveMember& member) {
-  const auto r = static_cast<size_t>(member.rank_index);
+// How long after the first member a rank ends in a collective; nothing where it is no member.
+std::optional<Nanos> LagOf(const Job& job, size_t collective, int32_t rank) {
+  const auto& members = job.comms.collectives[collective].members;
+  const auto it = std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.rank_index == rank; });
+  if (it == members.end()) return std::nullopt;
+  const auto r = static_cast<size_t>(rank);
   const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
-  return Align(clock, job.ranks[r].comms.instances[static_cast<size_t>(member.instance)].end);
+  const Nanos end = Align(clock, job.ranks[r].comms.instances[static_cast<size_t>(it->instance)].end);
+  return end - job.graph.collectives[collective].first_end;
 }
 
 LastEnder WhoEndsLast(const Job& job, const Traffic& traffic) {
@@ -66,37 +72,29 @@ LastEnder WhoEndsLast(const Job& job, const Traffic& traffic) {
     return worst;
   }();
   std::map<int32_t, int64_t> last;
-  std::map<int32_t, std::vector<Nanos>> lags;
+  std::vector<size_t> told;  // collectives whose order of ends the clocks can tell
   LastEnder out;
   size_t members = 0;
   for (const size_t c : traffic.collectives) {
-    const auto& all = job.comms.collectives[c].members;
-    members = std::max(members, all.size());
-    Nanos first = INT64_MAX, latest = INT64_MIN, second = INT64_MIN;
-    int32_t who = -1;
-    for (const trace::CollectiveMember& member : all) {
-      const Nanos end = AlignedEnd(job, member);
-      first = std::min(first, end);
-      if (end > latest) {
-        second = latest;
-        latest = end;
-        who = member.rank_index;
-      } else {
-        second = std::max(second, end);
-      }
-    }
-    if (latest - second <= residual) continue;  // the clocks cannot tell
-    ++out.of;
-    ++last[who];
-    for (const trace::CollectiveMember& member : all) {
-      lags[member.rank_index].push_back(AlignedEnd(job, member) - first);
-    }
+    members = std::max(members, job.comms.collectives[c].members.size());
+    if (job.graph.collectives[c].end_margin <= residual) continue;
+    ++last[job.graph.collectives[c].last_to_end];
+    told.push_back(c);
   }
+  out.of = static_cast<int64_t>(told.size());
+  int32_t most = -1;
   for (const auto& [rank, times] : last) {
     if (times <= out.times) continue;
     out.times = times;
-    out.rank = job.ranks[static_cast<size_t>(rank)].meta.rank;
-    out.lag = Median(lags[rank]);
+    most = rank;
+  }
+  if (most >= 0) {
+    out.rank = job.ranks[static_cast<size_t>(most)].meta.rank;
+    std::vector<Nanos> lags;
+    for (const size_t c : told) {
+      if (const std::optional<Nanos> lag = LagOf(job, c, most)) lags.push_back(*lag);
+    }
+    out.lag = Median(std::move(lags));
   }
   if (out.of > 0 && members >= 2) {
     const double p = 1.0 / static_cast<double>(members);
