@@ -35,21 +35,23 @@ struct LastEnder {
 };
 
 std::vector<Traffic> CollectTraffic(const Job& job) {
-  std::map<std::pair<int32_t, CommOp>, Traffic> by_kind;
+  std::vector<std::map<CommOp, Traffic>> by_group(job.comms.groups.size());
   for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
     const trace::Collective& collective = job.comms.collectives[c];
     if (job.comms.groups[static_cast<size_t>(collective.group)].is_p2p || collective.members.size() < 2) continue;
-    Traffic& traffic = by_kind[{collective.group, collective.op}];
+    Traffic& traffic = by_group[static_cast<size_t>(collective.group)][collective.op];
     traffic.group = collective.group;
     traffic.op = collective.op;
     traffic.collectives.push_back(c);
   }
   std::vector<Traffic> out;
-  for (auto& [key, traffic] : by_kind) {
-    std::vector<Nanos> transfers;
-    for (const size_t c : traffic.collectives) transfers.push_back(job.graph.collectives[c].transfer);
-    traffic.median_transfer = Median(std::move(transfers));
-    out.push_back(std::move(traffic));
+  for (auto& kinds : by_group) {
+    for (auto& [op, traffic] : kinds) {
+      std::vector<Nanos> transfers;
+      for (const size_t c : traffic.collectives) transfers.push_back(job.graph.collectives[c].transfer);
+      traffic.median_transfer = Median(std::move(transfers));
+      out.push_back(std::move(traffic));
+    }
   }
   return out;
 }
