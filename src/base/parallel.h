@@ -20,7 +20,8 @@ namespace headway {
 // are used where the system refuses to start them. Costs about 20 us a thread: meant for pieces well above that.
 void ParallelFor(size_t count, int threads, const std::function<void(size_t)>& work);
 
-// The same for many small pieces: calls work(begin, end) for stretches of up to `block` indices that cover 0 … count - 1.
+// The same for many small pieces: calls work(begin, end) for stretches of up to `block` indices that cover 0 … count
+// - 1.
 template <typename Work>
 void ParallelBlocks(size_t count, size_t block, int threads, Work work) {
   ParallelFor((count + block - 1) / block, threads,

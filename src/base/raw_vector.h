@@ -14,11 +14,6 @@ template <typename T>
 class RawAllocator : public std::allocator<T> {
  public:
   static_assert(std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>);
-  template <typename U>
-  struct rebind {
-    using other = RawAllocator<U>;
-  };
-
   void construct(T* /*at*/) {}
   template <typename... Args>
   void construct(T* at, Args&&... args) {
