@@ -45,6 +45,34 @@ bool Proportional(const Explanation& why) {
          why.ratio > 1.05;
 }
 
+// On a device job host functions are a small part of the step: what input takes, and what the device waits for the
+// host otherwise, each several times what they are on the peers.
+bool HostIsSlowThroughout(const Explanation& why) {
+  const auto at = [](const std::array<Nanos, pattern::kWorkClasses>& sums, WorkClass c) {
+    return sums[static_cast<size_t>(c)];
+  };
+  const auto rest = [&](const std::array<Nanos, pattern::kWorkClasses>& sums) {
+    return at(sums, WorkClass::kHost) + at(sums, WorkClass::kRuntime) + at(sums, WorkClass::kIdle);
+  };
+  const Nanos input = at(why.by_class, WorkClass::kInput);
+  const Nanos other = rest(why.by_class);
+  return input > 2 * at(why.peers_by_class, WorkClass::kInput) && other > 2 * rest(why.peers_by_class) &&
+         input * 5 > why.total && other * 5 > why.total && (input + other) * 10 > why.total * 7;
+}
+
+Cause SlowThroughout(const Explanation& why) {
+  Nanos mine = 0, peers = 0;
+  for (const WorkClass c : {WorkClass::kInput, WorkClass::kHost, WorkClass::kRuntime, WorkClass::kIdle}) {
+    peers += why.peers_by_class[static_cast<size_t>(c)];
+    mine += why.by_class[static_cast<size_t>(c)];
+  }
+  mine += peers;
+  return {"slow-host", "",
+          "Everything its host does takes longer, input and launches alike: the device waits " + FormatDuration(mine) +
+              " for it over these steps, on its peers " + FormatDuration(peers),
+          "look for CPU limits (cgroup quota), low clocks or other processes on this host"};
+}
+
 Cause Paused(const CauseContext& context) {
   return {
       "paused-process", "",
@@ -53,6 +81,15 @@ Cause Paused(const CauseContext& context) {
           (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same"),
       "look for what stops the process: a debugger or SIGSTOP, swapping, a container's CPU quota, garbage collection "
       "(record stacks to tell)"};
+}
+
+// A hole shorter than the longest kernel does not show as the longest stretch.
+Cause StoodStill(const Explanation& why, const CauseContext& context) {
+  Cause cause = Paused(context);
+  cause.sentence = "The device stood idle for " + FormatDuration(why.by_class[static_cast<size_t>(WorkClass::kIdle)]) +
+                   " while its host recorded nothing" +
+                   (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same");
+  return cause;
 }
 
 // Causes that the function's own name gives away.
@@ -68,7 +105,8 @@ Cause ByName(const Explanation& why) {
             "write checkpoints asynchronously or from a copy in host memory"};
   }
   if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
-                    "aot_dispatcher", "_inductor/", "triton/compiler", "convert_frame"})) {
+                    "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
+                    "convert_frame"})) {
     return {"compile-or-load", why.function, why.function + " " + Times(why),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }
@@ -82,6 +120,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   const WorkClass dominant = Dominant(why);
   const std::string leaf = Lower(why.leaf);
   const bool one_piece = context.longest_stretch * 10 >= context.excess * 6;
+  if (context.has_device && HostIsSlowThroughout(why)) return SlowThroughout(why);
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,
@@ -126,6 +165,10 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   if (!context.has_device && !steady && !one_piece && !context.confirmed) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
+  }
+  if (context.has_device && context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
+      why.function.empty() && why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
+    return StoodStill(why, context);
   }
   if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle))
     return Paused(context);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all ranks have in common has no peers: it is held against what a step should need, and against the other steps.
+// What all ranks have in common has no peers: it is held against what a step should need.
 #include <algorithm>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
-#include "diagnose/cause.h"
-#include "diagnose/explain.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
@@ -77,75 +75,11 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   out->candidates.push_back(std::move(candidate));
 }
 
-// Steps in which nearly all ranks take longer than in their other steps.
-void CommonSteps(const AnalysisInput& in, AnalysisOutput* out) {
-  const Job& job = in.job;
-  const size_t num_steps = job.num_steps();
-  if (num_steps < 3) return;
-  std::vector<Nanos> usual(job.num_ranks(), 0);
-  Nanos noise = 0;
-  for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    std::vector<Nanos> row;
-    for (size_t s = 0; s < num_steps; ++s) {
-      if (const Nanos own = in.excess.own[r * num_steps + s]; own != kNoValue) row.push_back(own);
-    }
-    usual[r] = Median(std::move(row));
-  }
-  const Nanos threshold = std::max(4 * noise, job.median_step * 15 / 100);
-  std::vector<Nanos> cost(num_steps, 0);
-  std::vector<size_t> struck, quiet;
-  for (size_t s = 0; s < num_steps; ++s) {
-    std::vector<Nanos> longer;
-    for (size_t r = 0; r < job.num_ranks(); ++r) {
-      if (const Nanos own = in.excess.own[r * num_steps + s]; own != kNoValue) longer.push_back(own - usual[r]);
-    }
-    std::sort(longer.begin(), longer.end());
-    if (!longer.empty() && longer[longer.size() / 4] >= threshold) {  // three quarters of the ranks
-      cost[s] = longer[longer.size() / 2];
-      struck.push_back(s);
-    } else {
-      quiet.push_back(s);
-    }
-  }
-  if (struck.empty() || quiet.empty()) return;
-  std::vector<Sample> references;
-  for (const size_t s : quiet) references.push_back({0, {s}});
-  const Explanation why = Explain(job, in.view, {0, struck}, references);
-  CauseContext context;
-  context.has_device = job.ranks.front().has_device;
-  context.when = ClassifyWhen(cost, job.steps);
-  for (const size_t s : struck) context.excess += cost[s];
-  context.stacks_recorded = job.ranks.front().meta.with_stack;
-  context.confirmed = why.node >= 0;
-  const Cause cause = NameCause(why, context);
-  Candidate candidate;
-  report::Finding& finding = candidate.finding;
-  finding.cause = cause.name;
-  finding.id = cause.name + "-steps";
-  FillScope(job, AllRanks(job), &finding.scope);
-  finding.headline = Who(job, finding.scope);
-  finding.scope.function = cause.function;
-  finding.when = context.when;
-  finding.sentence = "In these steps every rank takes longer than in its others. " + cause.sentence + ".";
-  finding.suggestion = cause.suggestion;
-  finding.confidence = report::Confidence::kLikely;
-  finding.confidence_reason = "all ranks in the same steps, against their other steps";
-  candidate.excess = cost;
-  candidate.noise = noise;
-  // Steps may differ by what they are given (lengths, evaluation): only causes that a name gives away are claimed.
-  candidate.at_most_info = cause.name != "checkpoint-stall" && cause.name != "compile-or-load" &&
-                           cause.name != "gc-pause" && cause.name != "slow-input";
-  for (const size_t r : AllRanks(job)) RemoveOwnTime(job, r, {}, cost, &candidate.edit);
-  out->candidates.push_back(std::move(candidate));
-}
-
 }  // namespace
 
 void RunCommonCauseAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_ranks() == 0) return;
   CommonInput(in, out);
-  CommonSteps(in, out);
 }
 
 }  // namespace headway::diagnose

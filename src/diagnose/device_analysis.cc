@@ -107,6 +107,16 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
   }
 }
 
+bool IsHostWork(const RankPattern& rank, pattern::FunctionId function) {
+  const WorkClass c = (*rank.function_table)[static_cast<size_t>(function)].work_class;
+  return c == WorkClass::kRuntime || c == WorkClass::kHost || c == WorkClass::kIdle;
+}
+
+// Idle behind the host from this share of the step on is worth a remark, and from the second one a warning: every job
+// has some.
+constexpr int kLaunchPercent = 2;
+constexpr int kLaunchWarningPercent = 20;
+
 // The device idle while the host works, with launches that find the stream empty.
 void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Nanos> cost;
@@ -115,9 +125,12 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
     Nanos gap = 0;
     for (const pattern::Step& step : rank.steps) {
       const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
-      // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's.
-      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows)
-        gap += of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+      // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's. One
+      // long hole is a call that takes its time, many small ones are launches that come too late.
+      const Nanos idle = of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+      const bool many = step.longest_stretch_function < 0 || step.longest_stretch * 2 < idle ||
+                        !IsHostWork(rank, step.longest_stretch_function);
+      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows && many) gap += idle;
       launches += step.launches;
       rows += step.device_rows;
     }
@@ -127,8 +140,10 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   for (const Nanos c : cost) mean += c;
   mean /= static_cast<Nanos>(std::max<size_t>(1, cost.size()));
   Candidate candidate;
-  if (mean * 5 < in.job.median_step || !Begin(in, cost, &candidate)) return;
-  candidate.at_most_info = in.job.num_steps() < 3;  // a single profiled step is slow to launch by being profiled
+  const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
+  if (most * 100 < in.job.median_step * kLaunchPercent || !Begin(in, cost, &candidate)) return;
+  // A single profiled step is slow to launch by being profiled.
+  candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;
   report::Finding& f = candidate.finding;
   f.cause = "launch-bound";
   f.id = "launch-bound";

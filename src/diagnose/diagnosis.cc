@@ -21,6 +21,8 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   out.job.load_function_steps = options.load_function_steps;
   out.waits = SplitWaits(out.job, options.threads);
   const ExcessTable excess = ComputeExcess(out.job);
+  const ExcessTable beside_compute = ComputeExcess(out.job, OwnPart::kBesideCompute);
+  const std::vector<Channel> channels = CollectChannels(out.job);
   FunctionView view(out.job);
   AnalysisOutput found;
   // Without any length of time there is nothing to compare.
@@ -33,7 +35,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
       found.not_checked.push_back({analysis.what, "switched off by --skip"});
       continue;
     }
-    analysis.run({out.job, excess, out.waits, &view}, &found);
+    analysis.run({out.job, excess, beside_compute, out.waits, channels, &view}, &found);
     ++out.analyses_run;
   }
   Priced priced = PriceCandidates(out.job, std::move(found.candidates), options.threads);

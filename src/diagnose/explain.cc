@@ -157,7 +157,8 @@ Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std:
   for (size_t c = 0; c < here.size(); ++c) {
     std::vector<Nanos> others;
     for (const auto& sums : there) others.push_back(sums[c]);
-    out.by_class[c] = here[c] - Median(std::move(others));
+    out.peers_by_class[c] = Median(std::move(others));
+    out.by_class[c] = here[c] - out.peers_by_class[c];
     if (static_cast<WorkClass>(c) != WorkClass::kCommunication) out.total += out.by_class[c];
   }
   const std::vector<Row> rows = Compare(view, mine, references);

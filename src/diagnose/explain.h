@@ -13,8 +13,9 @@
 namespace headway::diagnose {
 
 struct Explanation {
-  std::array<Nanos, pattern::kWorkClasses> by_class{};  // excess by class, summed over the steps; may be negative
-  Nanos total = 0;                                      // excess in all
+  std::array<Nanos, pattern::kWorkClasses> by_class{};        // excess by class, summed over the steps; may be negative
+  std::array<Nanos, pattern::kWorkClasses> peers_by_class{};  // of the median peer
+  Nanos total = 0;                                            // excess in all
   FunctionView::Node node = -1;  // the deepest function that holds at least 60 % of its caller's excess; -1 = none
   std::string function;          // its path, up to three frames; two functions that share the excess: "A, B"
   bool pair = false;             // `node` is the larger one of two that share the excess

@@ -111,7 +111,7 @@ Job JoinJob(std::vector<RankPattern> ranks, int threads) {
   job.base = replay::ReplaySegments(job.graph);
   job.replay_error = replay::CompareSteps(job.graph, job.base, job.ranks);
   job.coordinates = InferCoordinates(job.ranks, job.comms);
-  job.peer_class = PeerClasses(job.ranks, threads);
+  job.peer_class = PeerClasses(job.ranks, job.coordinates, threads);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const auto c = static_cast<size_t>(job.peer_class[r]);
     if (job.classes.size() <= c) job.classes.resize(c + 1);

@@ -28,28 +28,86 @@ void AddLastArrivers(const AnalysisInput& in, report::Finding* finding) {
   }
 }
 
-// How long after the first member each rank arrived at the first collective it took part in; by rank index.
+// How much later than most of its peers each rank arrived at the first operation of its window; by rank index.
 std::vector<Nanos> FirstLateness(const Job& job) {
-  std::vector<Nanos> late(job.num_ranks(), -1);
-  size_t missing = late.size();
-  for (const int32_t c : job.graph.order) {
-    if (missing == 0) break;
-    const auto& members = job.comms.collectives[static_cast<size_t>(c)].members;
-    const auto arrival = [&job](const trace::CollectiveMember& m) {
-      const auto r = static_cast<size_t>(m.rank_index);
-      return Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])],
-                   job.ranks[r].comms.instances[static_cast<size_t>(m.instance)].start);
-    };
-    Nanos first = INT64_MAX;
-    for (const auto& member : members) first = std::min(first, arrival(member));
-    for (const auto& member : members) {
-      Nanos& mine = late[static_cast<size_t>(member.rank_index)];
-      if (mine >= 0) continue;
-      mine = arrival(member) - first;
-      --missing;
+  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), 0);
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
+    for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
+      if (instance.start < job.ranks[r].window_start) continue;
+      arrival[r] = Align(clock, instance.start);
+      break;
+    }
+  }
+  for (const std::vector<int32_t>& members : job.classes) {
+    std::vector<Nanos> known;
+    for (const int32_t r : members) {
+      if (arrival[static_cast<size_t>(r)] != kNoValue) known.push_back(arrival[static_cast<size_t>(r)]);
+    }
+    if (known.empty()) continue;
+    std::sort(known.begin(), known.end());
+    const Nanos usual = known[(known.size() - 1) / 2];
+    for (const int32_t r : members) {
+      const auto i = static_cast<size_t>(r);
+      if (arrival[i] != kNoValue) late[i] = arrival[i] - usual;
     }
   }
   return late;
+}
+
+// How much later than most ranks a rank begins its steps.
+struct Skew {
+  Nanos first = 0;  // the first one
+  Nanos usual = 0;  // median of the others: what its place in the program makes of it
+  Nanos noise = 0;  // how much the others vary: 1.4826 x median absolute deviation; 0 where there are under three
+};
+
+// Starts of step s on all ranks, aligned; kNoValue where a rank lacks it.
+std::vector<Nanos> StartsOf(const Job& job, size_t s) {
+  std::vector<Nanos> out(job.num_ranks(), kNoValue);
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const pattern::Step* step = job.StepOf(r, s);
+    if (step == nullptr) continue;
+    out[r] = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step->start);
+  }
+  return out;
+}
+
+// Where most ranks begin: the lower middle, so that of two ranks the later one is late.
+Nanos UsualStart(std::vector<Nanos> starts) {
+  std::erase(starts, kNoValue);
+  if (starts.empty()) return kNoValue;
+  std::sort(starts.begin(), starts.end());
+  return starts[(starts.size() - 1) / 2];
+}
+
+std::vector<Skew> Skews(const Job& job) {
+  std::vector<Skew> out(job.num_ranks());
+  const Nanos usual = UsualStart(job.graph.chain_start);
+  std::vector<std::vector<Nanos>> later(job.num_ranks());
+  for (size_t s = 1; s < job.num_steps(); ++s) {
+    const std::vector<Nanos> starts = StartsOf(job, s);
+    const Nanos middle = UsualStart(starts);
+    for (size_t r = 0; r < starts.size(); ++r) {
+      if (starts[r] != kNoValue) later[r].push_back(starts[r] - middle);
+    }
+  }
+  for (size_t r = 0; r < out.size(); ++r) {
+    out[r].first = job.graph.chain_start[r] - usual;
+    if (later[r].size() < 3) continue;  // too few to tell a place in the program from chance
+    out[r].usual = Median(later[r]);
+    std::vector<Nanos> away;
+    for (const Nanos x : later[r]) away.push_back(std::abs(x - out[r].usual));
+    out[r].noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
+  }
+  return out;
+}
+
+// Of a few steps it is not known how much starts vary: a tenth of a step has to do. Ranks that share processors begin
+// apart by chance.
+Nanos Threshold(const Job& job, const Skew& skew) {
+  const bool known = job.num_steps() >= 4 && job.ranks.front().has_device;
+  return std::max({job.median_step / (known ? 100 : 10), 5 * skew.noise, 2 * job.comms.clocks.front().residual});
 }
 
 }  // namespace
@@ -58,26 +116,19 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() < 2 || job.steps.empty() || job.comms.collectives.empty()) return;
   const std::vector<Nanos>& start = job.graph.chain_start;
+  const std::vector<Skew> skews = Skews(job);
   std::vector<Nanos> sorted = start;
   std::sort(sorted.begin(), sorted.end());
-  // Where most ranks enter: the lower middle, so that of two ranks the later one is late.
-  const Nanos usual = sorted[(sorted.size() - 1) / 2];
-  Nanos noise = 0;
-  // Of one or two steps the noise between steps is not known; the tenth of a step has to do.
-  if (job.num_steps() >= 3) {
-    for (const Nanos n : in.excess.step_noise) noise = std::max(noise, n);
-  }
-  const Nanos threshold = std::max({job.median_step / 10, 5 * noise, 2 * job.comms.clocks.front().residual});
   // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
   const std::vector<Nanos> met = FirstLateness(job);
   std::vector<size_t> late;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
+    const Nanos by = skews[r].first - skews[r].usual;
     // What a rank is slower by in every step it was slower by in the step before the window, too.
-    if (start[r] - usual - 2 * std::max<Nanos>(0, in.excess.typical[r]) < threshold) continue;
-    if (met[r] * 2 < start[r] - usual) continue;
+    if (by - 2 * std::max<Nanos>(0, in.excess.typical[r]) < Threshold(job, skews[r]) || met[r] * 2 < by) continue;
     late.push_back(r);
-    candidate.edit.starts.push_back({r, usual});
+    candidate.edit.starts.push_back({r, start[r] - by});
   }
   if (late.empty()) return;
   report::Finding& finding = candidate.finding;
@@ -98,8 +149,10 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
                               Counted(static_cast<int64_t>(job.num_ranks()), "rank")});
   AddLastArrivers(in, &finding);
   candidate.excess.assign(job.num_steps(), 0);
-  candidate.excess.front() = sorted.back() - usual;
-  candidate.noise = noise;
+  for (const size_t r : late) {
+    candidate.excess.front() = std::max(candidate.excess.front(), skews[r].first - skews[r].usual);
+    candidate.noise = std::max(candidate.noise, skews[r].noise);
+  }
   out->candidates.push_back(std::move(candidate));
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers that are long while nobody is late: a slow link shows in the order in which the members of a ring finish, a
-// slow group beside its siblings; a slow fabric in transfers that hold most of the step everywhere.
+// Transfers that are long while nobody is late: held against the same operations of sibling groups and of other steps
+// they show whose way out is slow; the order in which the members of a ring finish shows the link; where all are slow
+// alike it is the fabric.
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
+#include "diagnose/egress_finding.h"
+#include "diagnose/ring_order.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
 
@@ -18,93 +19,10 @@ namespace {
 
 using trace::CommOp;
 
-// One kind of operation of one group.
-struct Traffic {
-  int32_t group = -1;
-  CommOp op = CommOp::kUnknown;
-  std::vector<size_t> collectives;
-  Nanos median_transfer = 0;
-};
+// No like to compare with: the price of a slow link is given as if it were four times faster.
+constexpr double kKeep = 0.25;
 
-struct LastEnder {
-  RankId rank = -1;  // ends last most often
-  int64_t times = 0;
-  int64_t of = 0;
-  double z = 0;   // against 1 / members, in standard deviations
-  Nanos lag = 0;  // its median distance to the first end
-};
-
-std::vector<Traffic> CollectTraffic(const Job& job) {
-  std::vector<std::map<CommOp, Traffic>> by_group(job.comms.groups.size());
-  for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
-    const trace::Collective& collective = job.comms.collectives[c];
-    if (job.comms.groups[static_cast<size_t>(collective.group)].is_p2p || collective.members.size() < 2) continue;
-    Traffic& traffic = by_group[static_cast<size_t>(collective.group)][collective.op];
-    traffic.group = collective.group;
-    traffic.op = collective.op;
-    traffic.collectives.push_back(c);
-  }
-  std::vector<Traffic> out;
-  for (auto& kinds : by_group) {
-    for (auto& [op, traffic] : kinds) {
-      std::vector<Nanos> transfers;
-      for (const size_t c : traffic.collectives) transfers.push_back(job.graph.collectives[c].transfer);
-      traffic.median_transfer = Median(std::move(transfers));
-      out.push_back(std::move(traffic));
-    }
-  }
-  return out;
-}
-
-// How long after the first member a rank ends in a collective; nothing where it is no member.
-std::optional<Nanos> LagOf(const Job& job, size_t collective, int32_t rank) {
-  const auto& members = job.comms.collectives[collective].members;
-  const auto it = std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.rank_index == rank; });
-  if (it == members.end()) return std::nullopt;
-  const auto r = static_cast<size_t>(rank);
-  const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
-  const Nanos end = Align(clock, job.ranks[r].comms.instances[static_cast<size_t>(it->instance)].end);
-  return end - job.graph.collectives[collective].first_end;
-}
-
-LastEnder WhoEndsLast(const Job& job, const Traffic& traffic) {
-  const Nanos residual = [&job] {
-    Nanos worst = 0;
-    for (const trace::HostClock& clock : job.comms.clocks) worst = std::max(worst, clock.residual);
-    return worst;
-  }();
-  std::map<int32_t, int64_t> last;
-  std::vector<size_t> told;  // collectives whose order of ends the clocks can tell
-  LastEnder out;
-  size_t members = 0;
-  for (const size_t c : traffic.collectives) {
-    members = std::max(members, job.comms.collectives[c].members.size());
-    if (job.graph.collectives[c].end_margin <= residual) continue;
-    ++last[job.graph.collectives[c].last_to_end];
-    told.push_back(c);
-  }
-  out.of = static_cast<int64_t>(told.size());
-  int32_t most = -1;
-  for (const auto& [rank, times] : last) {
-    if (times <= out.times) continue;
-    out.times = times;
-    most = rank;
-  }
-  if (most >= 0) {
-    out.rank = job.ranks[static_cast<size_t>(most)].meta.rank;
-    std::vector<Nanos> lags;
-    for (const size_t c : told) {
-      if (const std::optional<Nanos> lag = LagOf(job, c, most)) lags.push_back(*lag);
-    }
-    out.lag = Median(std::move(lags));
-  }
-  if (out.of > 0 && members >= 2) {
-    const double p = 1.0 / static_cast<double>(members);
-    const auto n = static_cast<double>(out.of);
-    out.z = (static_cast<double>(out.times) / n - p) / std::sqrt(p * (1 - p) / n);
-  }
-  return out;
-}
+using Channels = std::vector<const Channel*>;
 
 // The member a ring sends from to `receiver`. gloo's all-reduce (and the reduce-scatter made of it) sends to the rank
 // before, its all-gather to the rank after; other libraries choose their own order: -1.
@@ -120,70 +38,63 @@ RankId RingSender(const trace::JobGroup& group, CommOp op, RankId receiver, bool
 }
 
 // Mean over ranks of exposed transfer per step, for the operations in question.
-Nanos ExposedPerStep(const Job& job, const std::vector<const Traffic*>& traffic) {
+Nanos ExposedPerStep(const Job& job, const Channels& channels) {
   Nanos sum = 0;
-  for (const Traffic* t : traffic) {
-    for (const size_t c : t->collectives) sum += job.graph.collectives[c].exposed_transfer;
+  for (const Channel* channel : channels) {
+    for (const size_t c : channel->calls) sum += job.graph.collectives[c].exposed_transfer;
   }
   return sum / static_cast<Nanos>(std::max<size_t>(1, job.num_ranks() * job.num_steps()));
 }
 
-std::vector<Nanos> ExcessBySteps(const Job& job, const std::vector<const Traffic*>& traffic, double keep) {
+std::vector<Nanos> ExcessBySteps(const Job& job, const Channels& channels, double keep) {
   std::vector<Nanos> by_step(job.num_steps(), 0);
-  for (const Traffic* t : traffic) {
-    for (const size_t c : t->collectives) {
-      const auto it = std::lower_bound(job.steps.begin(), job.steps.end(), job.comms.collectives[c].step);
-      if (it == job.steps.end() || *it != job.comms.collectives[c].step) continue;
-      by_step[static_cast<size_t>(it - job.steps.begin())] +=
-          static_cast<Nanos>((1 - keep) * static_cast<double>(job.graph.collectives[c].transfer));
+  for (const Channel* channel : channels) {
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      for (const size_t c : channel->CallsOf(s)) {
+        by_step[s] += static_cast<Nanos>((1 - keep) * static_cast<double>(job.graph.collectives[c].transfer));
+      }
     }
   }
   return by_step;
 }
 
-// No like to compare with: the price of a slow link is given as if it were four times faster.
-constexpr double kKeep = 0.25;
-
-void ScaleTransfers(const Job& job, const std::vector<const Traffic*>& traffic, double keep,
-                    replay::SegmentEdit* edit) {
-  for (const Traffic* t : traffic) {
-    for (const size_t c : t->collectives) {
-      edit->transfers.push_back(
-          {static_cast<int32_t>(c), static_cast<Nanos>(keep * static_cast<double>(job.graph.collectives[c].transfer))});
-    }
-  }
+Nanos MedianTransfer(const Job& job, const Channel& channel) {
+  std::vector<Nanos> transfers;
+  for (const size_t c : channel.calls) transfers.push_back(job.graph.collectives[c].transfer);
+  return Median(std::move(transfers));
 }
 
-std::string GroupName(const trace::JobGroup& group) {
-  return (group.desc.empty() ? "group of ranks " : group.desc + ", ranks ") + FormatRanks(group.ranks, 6);
-}
+struct Marked {
+  const Channel* channel;
+  RingOrder order;
+};
 
-Candidate MakeSlowLink(const AnalysisInput& in, const trace::JobGroup& group,
-                       const std::vector<std::pair<const Traffic*, LastEnder>>& marked,
-                       const std::vector<const Traffic*>& all_traffic) {
-  const Job& job = in.job;
+// From the order of ends alone: who receives over the slowest link of this group, and where known who sends.
+Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const Channels& all) {
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   finding.cause = "slow-link";
   std::set<RankId> ends, senders;
   const bool host_backend = !job.ranks.front().has_device;
   std::string order;
-  for (const auto& [traffic, ender] : marked) {
-    const RankId sender = RingSender(group, traffic->op, ender.rank, host_backend);
-    ends.insert(ender.rank);
+  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(all.front()->group)];
+  for (const Marked& m : marked) {
+    // A device library chooses its own order of the ring: the member that ends first is the one that sends.
+    const bool first_tells = !host_backend && m.order.z_first >= 3.5 && m.order.first != m.order.last;
+    const RankId sender = first_tells ? m.order.first : RingSender(group, m.channel->op, m.order.last, host_backend);
+    ends.insert(m.order.last);
     if (sender >= 0) {
       ends.insert(sender);
       senders.insert(sender);
-      finding.scope.links.push_back({sender, ender.rank});
-    } else {
-      finding.scope.links.push_back({-1, ender.rank});
     }
-    order += (order.empty() ? "" : "; ") + std::string("rank ") + std::to_string(ender.rank) + " ends last in " +
-             std::to_string(ender.times) + " of " + std::to_string(ender.of) + " " + trace::ToString(traffic->op) +
-             ", " + FormatDuration(ender.lag) + " after the first";
+    finding.scope.links.push_back({sender, m.order.last});
+    order += (order.empty() ? "" : "; ") + std::string("rank ") + std::to_string(m.order.last) + " ends last in " +
+             std::to_string(m.order.times_last) + " of " + std::to_string(m.order.of) + " " +
+             trace::ToString(m.channel->op) + ", " + FormatDuration(m.order.lag) + " after the first";
     finding.evidence.push_back(
-        {std::string("median transfer of ") + trace::ToString(traffic->op), Milliseconds(traffic->median_transfer), "",
-         "", Counted(static_cast<int64_t>(traffic->collectives.size()), "operation") + " of " + GroupName(group)});
+        {std::string("median transfer of ") + trace::ToString(m.channel->op),
+         Milliseconds(MedianTransfer(job, *m.channel)), "", "",
+         Counted(static_cast<int64_t>(m.channel->calls.size()), "operation") + " of " + NameOf(job, *m.channel)});
   }
   // Two kinds that run round the ring in opposite directions and agree on the sender settle it.
   if (marked.size() >= 2 && senders.size() == 1) {
@@ -199,75 +110,139 @@ Candidate MakeSlowLink(const AnalysisInput& in, const trace::JobGroup& group,
                                         : "into rank " + FormatRanks(finding.scope.ranks, 2);
   }
   finding.id = "slow-link-" + std::to_string(finding.scope.ranks.front());
-  finding.scope.group = GroupName(group);
+  finding.scope.group = NameOf(job, *all.front());
   finding.sentence = "Transfers are slow though nobody is late: " + order + ".";
   finding.suggestion =
       "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
-  candidate.excess = ExcessBySteps(job, all_traffic, kKeep);
+  candidate.excess = ExcessBySteps(job, all, kKeep);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   finding.evidence.push_back(
       {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
-  ScaleTransfers(job, all_traffic, kKeep, &candidate.edit);
+  for (const Channel* channel : all) ScaleTransfers(job, channel->calls, kKeep, &candidate.edit);
   return candidate;
 }
 
-Candidate MakeSlowFabric(const AnalysisInput& in, const std::vector<const Traffic*>& traffic, Nanos exposed) {
-  const Job& job = in.job;
-  Candidate candidate;
-  report::Finding& finding = candidate.finding;
+void DescribeFabric(const Job& job, Candidate* candidate) {
+  report::Finding& finding = candidate->finding;
   finding.cause = "slow-fabric";
-  finding.id = "slow-fabric";
   FillScope(job, AllRanks(job), &finding.scope);
   finding.headline = Who(job, finding.scope);
-  finding.sentence = "Moving data holds " +
-                     FormatPercent(static_cast<double>(exposed) / static_cast<double>(job.median_step)) +
-                     " of the step though nobody is late, and no member of a group ends later than the others.";
+  finding.when = ClassifyWhen(candidate->excess, job.steps);
   finding.suggestion =
       "check the network between all hosts (rate limits, congestion, wrong interface or protocol); compare "
       "with an earlier run (--baseline); send less or overlap it";
+}
+
+// Transfers hold most of the step everywhere.
+Candidate MakeSlowFabric(const Job& job, const Channels& channels, Nanos exposed) {
+  Candidate candidate;
+  candidate.excess = ExcessBySteps(job, channels, kKeep);
+  DescribeFabric(job, &candidate);
+  report::Finding& finding = candidate.finding;
+  finding.id = "slow-fabric";
+  finding.sentence = "Moving data holds " +
+                     FormatPercent(static_cast<double>(exposed) / static_cast<double>(job.median_step)) +
+                     " of the step though nobody is late, and no member of a group ends later than the others.";
   finding.confidence = report::Confidence::kSuspected;
   finding.confidence_reason = "no faster transfers in this job to compare with";
-  for (const Traffic* t : traffic) {
-    finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(t->op),
-                                Milliseconds(t->median_transfer), "", "",
-                                GroupName(job.comms.groups[static_cast<size_t>(t->group)])});
+  for (const Channel* channel : channels) {
     if (finding.evidence.size() >= 5) break;
+    finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(channel->op),
+                                Milliseconds(MedianTransfer(job, *channel)), "", "", NameOf(job, *channel)});
   }
-  candidate.excess = ExcessBySteps(job, traffic, kKeep);
-  finding.when = ClassifyWhen(candidate.excess, job.steps);
-  ScaleTransfers(job, traffic, kKeep, &candidate.edit);
+  for (const Channel* channel : channels) ScaleTransfers(job, channel->calls, kKeep, &candidate.edit);
   return candidate;
+}
+
+// All channels are slower in some steps than in their others.
+Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& channels,
+                                const std::vector<SlowChannel>& slow) {
+  Candidate candidate;
+  candidate.excess.assign(job.num_steps(), 0);
+  double ratio = 0, weight = 0;
+  for (const SlowChannel& s : slow) {
+    RemoveExcess(job, channels[s.channel], s, &candidate);
+    for (const Nanos x : s.cost) {
+      ratio += s.ratio * static_cast<double>(x);
+      weight += static_cast<double>(x);
+    }
+  }
+  DescribeFabric(job, &candidate);
+  candidate.finding.id = "slow-fabric-steps";
+  candidate.finding.sentence =
+      "In these steps the transfers of " + Counted(static_cast<int64_t>(slow.size()), "channel") + " take " +
+      FormatRatio(ratio / std::max(1.0, weight)) + " the time they take in other steps, though nobody is late.";
+  candidate.finding.confidence = report::Confidence::kLikely;
+  candidate.finding.confidence_reason = "the same operations of all groups, in the same steps";
+  return candidate;
+}
+
+// What is held against siblings first: what they share (a slow step of all) says nothing about one of them.
+std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channels, AnalysisOutput* out) {
+  std::set<int32_t> explained;
+  for (Egress& egress :
+       Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
+    for (const SlowChannel& slow : egress.slow) explained.insert(channels[slow.channel].group);
+    NarrowByOrder(job, channels, &egress);
+    out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
+  }
+  std::vector<SlowChannel> slow = FindSlowChannels(job, channels, Against::kOtherSteps);
+  std::erase_if(slow, [&](const SlowChannel& s) { return explained.count(channels[s.channel].group) > 0; });
+  Nanos all = 0, struck = 0;
+  for (const Channel& channel : channels) {
+    for (const Nanos t : channel.actual) all += t;
+  }
+  for (const SlowChannel& s : slow) {
+    for (const Nanos t : channels[s.channel].actual) struck += t;
+  }
+  const bool has_device = job.ranks.front().has_device;  // a host backend's transfers vary with the host's load
+  if (has_device && slow.size() >= 2 && struck * 10 > all * 7) {
+    out->candidates.push_back(MakeFabricInSomeSteps(job, channels, slow));
+    return explained;
+  }
+  for (Egress& egress : Localise(job, channels, std::move(slow), Against::kOtherSteps)) {
+    NarrowByOrder(job, channels, &egress);
+    const bool is_one = egress.sides.size() == 1;
+    if (!is_one && !has_device) continue;
+    for (const SlowChannel& s : egress.slow) explained.insert(channels[s.channel].group);
+    out->candidates.push_back(is_one ? MakeSlowEgress(job, channels, egress, Against::kOtherSteps)
+                                     : MakeFabricInSomeSteps(job, channels, egress.slow));
+  }
+  return explained;
 }
 
 }  // namespace
 
 void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
-  const std::vector<Traffic> traffic = CollectTraffic(job);
-  std::vector<const Traffic*> unexplained;
-  std::map<int32_t, std::vector<const Traffic*>> by_group;
-  for (const Traffic& t : traffic) by_group[t.group].push_back(&t);
-  for (const auto& [g, kinds] : by_group) {
-    const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(g)];
-    std::vector<std::pair<const Traffic*, LastEnder>> marked;
-    if (group.ranks.size() >= 3) {
-      for (const Traffic* t : kinds) {
-        const LastEnder ender = WhoEndsLast(job, *t);
-        // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself.
-        if (ender.of >= 6 && ender.z >= 3.5 && ender.lag * 100 >= t->median_transfer * 15)
-          marked.emplace_back(t, ender);
-      }
+  if (job.median_step <= 0) return;
+  const std::vector<Channel>& channels = in.channels;
+  const std::set<int32_t> explained = FindEgress(job, channels, out);
+  Channels unexplained;
+  std::map<int32_t, Channels> by_group;
+  for (const Channel& channel : channels) {
+    const bool is_p2p = job.comms.groups[static_cast<size_t>(channel.group)].is_p2p;
+    if (!is_p2p && explained.count(channel.group) == 0) by_group[channel.group].push_back(&channel);
+  }
+  for (const auto& [group, kinds] : by_group) {
+    std::vector<Marked> marked;
+    for (const Channel* channel : kinds) {
+      if (channel->ranks.size() < 3 || !IsRing(channel->op)) continue;
+      const RingOrder order = OrderOfEnds(job, channel->calls);
+      // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself.
+      if (order.of >= 6 && order.z_last >= 3.5 && order.lag * 100 >= MedianTransfer(job, *channel) * 15)
+        marked.push_back({channel, order});
     }
     if (!marked.empty() && ExposedPerStep(job, kinds) * 10 >= job.median_step) {
-      out->candidates.push_back(MakeSlowLink(in, group, marked, kinds));
+      out->candidates.push_back(MakeSlowLink(job, marked, kinds));
     } else {
       unexplained.insert(unexplained.end(), kinds.begin(), kinds.end());
     }
   }
   // Two steps, or one, say too little about a whole network.
-  if (job.num_steps() < 3 || job.median_step <= 0) return;
+  if (job.num_steps() < 3) return;
   const Nanos exposed = ExposedPerStep(job, unexplained);
-  if (exposed * 100 >= job.median_step * 45) out->candidates.push_back(MakeSlowFabric(in, unexplained, exposed));
+  if (exposed * 100 >= job.median_step * 45) out->candidates.push_back(MakeSlowFabric(job, unexplained, exposed));
 }
 
 }  // namespace headway::diagnose

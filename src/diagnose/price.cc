@@ -23,6 +23,15 @@ Severity Judge(const Job& job, const Candidate& candidate, Nanos recoverable) {
   return recoverable * 5 >= job.median_step ? Severity::kCritical : Severity::kWarning;
 }
 
+// Below half a per cent of the steps it strikes a remark says nothing: every job has some.
+bool SaysNothing(const Job& job, const Candidate& candidate) {
+  const Finding& finding = candidate.finding;
+  if (finding.severity != Severity::kInfo) return false;
+  const auto struck = std::count_if(candidate.excess.begin(), candidate.excess.end(), [](Nanos x) { return x > 0; });
+  const Nanos whole = finding.recoverable_per_step * static_cast<Nanos>(job.num_steps());
+  return whole * 200 < job.median_step * std::max<Nanos>(1, struck);
+}
+
 // Ranks whose blocked time shrinks by at least a fifth of what the edit brings.
 std::vector<RankId> Victims(const Job& job, const std::vector<Nanos>& blocked, const Finding& finding, Nanos gain) {
   std::vector<RankId> victims;
@@ -73,7 +82,10 @@ struct Outcome {
 class Pricing {
  public:
   Pricing(const Job& job, const std::vector<Candidate>& candidates)
-      : job_(job), candidates_(candidates), before_(job.base.Makespan(job.graph)) {}
+      : job_(job),
+        candidates_(candidates),
+        parts_(replay::PartsOf(job.graph)),
+        before_(job.base.Makespans(job.graph, parts_)) {}
 
   // Asks for the replay without these candidates (ascending); the number is that of its outcome. Few causes ask for
   // the same one several times: it runs once.
@@ -98,12 +110,17 @@ class Pricing {
     std::vector<const replay::SegmentEdit*> edits;
     for (const size_t i : removed) edits.push_back(&candidates_[i].edit);
     replay::SegmentTimes after = replay::ReplaySegments(job_.graph, Merge(job_, edits));
-    return {std::max<Nanos>(0, before_ - after.Makespan(job_.graph)), std::move(after.blocked)};
+    // Parts of a job that could not be joined wait for one another all the same: the one that gains most counts.
+    const std::vector<Nanos> lengths = after.Makespans(job_.graph, parts_);
+    Nanos gain = 0;
+    for (size_t p = 0; p < lengths.size(); ++p) gain = std::max(gain, before_[p] - lengths[p]);
+    return {gain, std::move(after.blocked)};
   }
 
   const Job& job_;
   const std::vector<Candidate>& candidates_;
-  Nanos before_;
+  std::vector<int32_t> parts_;
+  std::vector<Nanos> before_;  // by part
   std::map<std::vector<size_t>, size_t> numbers_;
   std::vector<std::vector<size_t>> questions_;
   std::vector<Outcome> outcomes_;
@@ -153,10 +170,7 @@ Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates, int th
     out.all_removed_per_step = pricing.Of(without_loud).gain / steps;
   }
   for (Candidate& candidate : candidates) {
-    // Below half a per cent of the step a remark says nothing: every job has some.
-    const bool nothing =
-        candidate.finding.severity == Severity::kInfo && candidate.finding.recoverable_per_step * 200 < job.median_step;
-    if (!nothing) out.findings.push_back(std::move(candidate.finding));
+    if (!SaysNothing(job, candidate)) out.findings.push_back(std::move(candidate.finding));
   }
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     const bool a_info = a.severity == Severity::kInfo;

@@ -44,23 +44,27 @@ struct Latest {
 };
 
 SegmentCollective Split(const Collective& collective, std::span<const RankPattern> ranks, const JobComms& comms) {
-  Latest arrival, end;
-  Nanos first_end = INT64_MAX;
+  Latest arrival, end, before;  // `before`: ends counted backwards
+  Nanos shortest = INT64_MAX;
   for (const trace::CollectiveMember& member : collective.members) {
     const auto r = static_cast<size_t>(member.rank_index);
     const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
     const Nanos own_end = Align(ClockOf(comms, r), instance.end);
     arrival.Add(Align(ClockOf(comms, r), instance.start), member.rank_index);
     end.Add(own_end, member.rank_index);
-    first_end = std::min(first_end, own_end);
+    before.Add(-own_end, member.rank_index);
+    shortest = std::min(shortest, instance.end - instance.start);
   }
   SegmentCollective out{};
   out.latest_arrival = arrival.time;
-  out.transfer = std::max<Nanos>(0, first_end - arrival.time);
+  out.transfer = std::max<Nanos>(0, -before.time - arrival.time);
   out.margin = arrival.Margin();
-  out.first_end = first_end;
-  out.end_margin = end.Margin();
+  out.shortest = std::max<Nanos>(0, shortest);
+  out.end_spread = end.time + before.time;
+  out.first_end_margin = before.Margin();
+  out.last_end_margin = end.Margin();
   out.last_rank = arrival.rank;
+  out.first_to_end = before.rank;
   out.last_to_end = end.rank;
   for (const trace::CollectiveMember& member : collective.members) {
     const auto r = static_cast<size_t>(member.rank_index);

@@ -56,10 +56,13 @@ struct SegmentCollective {
   Nanos wait;              // sum over members of the part of their exposed time before the latest arrival
   Nanos exposed_transfer;  // sum over members of the rest of their exposed time
   Nanos margin;            // latest arrival - second latest: below the clocks' residual the order says nothing
-  Nanos first_end;
-  Nanos end_margin;     // latest end - second latest
-  int32_t last_rank;    // rank index of the latest arriver (lowest at equal times)
-  int32_t last_to_end;  // rank index of the member that ends last (lowest at equal times)
+  Nanos shortest;          // the shortest time a member spent in it, >= 0
+  Nanos end_spread;        // latest end - first end
+  Nanos first_end_margin;  // second end - first
+  Nanos last_end_margin;   // latest end - second latest
+  int32_t last_rank;       // rank index of the latest arriver (lowest at equal times)
+  int32_t first_to_end;    // rank indices of those that end first and last
+  int32_t last_to_end;
 };
 
 // Immutable once built. Indices of collectives are those of JobComms, indices of marks fit 32 bits (2^32 of them would

@@ -39,7 +39,13 @@ struct SegmentTimes {
 
   // Length of the whole run: latest end - earliest start.
   [[nodiscard]] Nanos Makespan(const graph::SegmentGraph& graph) const;
+  // The same of each part (see PartsOf).
+  [[nodiscard]] std::vector<Nanos> Makespans(const graph::SegmentGraph& graph, std::span<const int32_t> parts) const;
 };
+
+// Ranks that meet, directly or through others, form a part: a number per rank index, by first member. A job is one part
+// unless some of its communication could not be paired. O(marks).
+[[nodiscard]] std::vector<int32_t> PartsOf(const graph::SegmentGraph& graph);
 
 // One pass over the marks, in their order. A chain starts at its measured time; t += own at each mark; a collective
 // completes `transfer` after its last arrival; a resume continues at max(t, completion + lag).

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/channels.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/text.h"
+#include "diagnose/excess.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using trace::CommOp;
+
+constexpr size_t kLeastSteps = 4;  // fewer say nothing about what is usual
+
+const trace::CommInstance& RowOf(const Job& job, const trace::CollectiveMember& member) {
+  return job.ranks[static_cast<size_t>(member.rank_index)].comms.instances[static_cast<size_t>(member.instance)];
+}
+
+int32_t SenderOf(const Job& job, const trace::Collective& collective) {
+  for (const trace::CollectiveMember& member : collective.members) {
+    if (RowOf(job, member).op == CommOp::kSend) return member.rank_index;
+  }
+  return -1;
+}
+
+void FillMembers(const Job& job, Channel* channel) {
+  for (const size_t c : channel->calls) {
+    for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
+      if (std::find(channel->ranks.begin(), channel->ranks.end(), member.rank_index) == channel->ranks.end()) {
+        channel->ranks.push_back(member.rank_index);
+      }
+    }
+    // Later calls add nobody, unless a file was cut off.
+    if (channel->ranks.size() == job.comms.groups[static_cast<size_t>(channel->group)].ranks.size()) break;
+  }
+  std::sort(channel->ranks.begin(), channel->ranks.end());
+  for (const int32_t r : channel->ranks) channel->hosts.push_back(job.comms.clock_of_rank[static_cast<size_t>(r)]);
+  std::sort(channel->hosts.begin(), channel->hosts.end());
+  channel->hosts.erase(std::unique(channel->hosts.begin(), channel->hosts.end()), channel->hosts.end());
+}
+
+// What channels or steps must have in common to be held against each other.
+uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step) {
+  uint64_t hash = 0x9e3779b97f4a7c15U;
+  const auto mix = [&hash](int64_t value) { hash = (hash ^ static_cast<uint64_t>(value)) * 0xbf58476d1ce4e5b9U; };
+  bool known = true;
+  for (const size_t c : channel.CallsOf(step)) {
+    const Bytes bytes = job.comms.collectives[c].bytes;
+    mix(bytes);
+    known = known && bytes >= 0;
+  }
+  if (!known) mix(job.peer_class[static_cast<size_t>(channel.ranks.front())]);
+  mix(static_cast<int64_t>(channel.CallsOf(step).size()));
+  return hash;
+}
+
+// Of the values in `sorted` without the one at `skip`: their lower middle, from eight on the one two fifths up. Where
+// up to half of the like are struck too the others still count.
+Nanos Expected(const std::vector<Nanos>& sorted, size_t skip) {
+  const size_t n = sorted.size() - 1;
+  const size_t i = n < 8 ? (n - 1) / 2 : (n - 1) * 2 / 5;
+  return sorted[i < skip ? i : i + 1];
+}
+
+// One table of calls (rows) that stand for each other in several places (columns): adds to `sum[place]` what the others
+// take, row by row.
+void AddExpected(const std::vector<std::vector<Nanos>>& rows, std::vector<Nanos>* sum) {
+  std::vector<std::pair<Nanos, size_t>> order;
+  std::vector<Nanos> sorted;
+  for (const std::vector<Nanos>& row : rows) {
+    order.clear();
+    for (size_t i = 0; i < row.size(); ++i) order.emplace_back(row[i], i);
+    std::sort(order.begin(), order.end());
+    sorted.clear();
+    for (const auto& [value, i] : order) sorted.push_back(value);
+    for (size_t k = 0; k < order.size(); ++k) (*sum)[order[k].second] += Expected(sorted, k);
+  }
+}
+
+using Places = std::vector<std::pair<size_t, size_t>>;  // (channel, step) whose calls stand for each other
+
+// Fills `field` of the channels' steps in `places`.
+void Compare(const Job& job, const Places& places, std::vector<Nanos> Channel::* field,
+             std::vector<Channel>* channels) {
+  const size_t calls = (*channels)[places.front().first].CallsOf(places.front().second).size();
+  std::vector<std::vector<Nanos>> rows(calls, std::vector<Nanos>(places.size()));
+  for (size_t p = 0; p < places.size(); ++p) {
+    const auto of = (*channels)[places[p].first].CallsOf(places[p].second);
+    for (size_t k = 0; k < calls; ++k) rows[k][p] = TransferTime(job, of[k]);
+  }
+  std::vector<Nanos> sum(places.size(), 0);
+  AddExpected(rows, &sum);
+  for (size_t p = 0; p < places.size(); ++p) ((*channels)[places[p].first].*field)[places[p].second] = sum[p];
+}
+
+void CompareSiblings(const Job& job, std::vector<Channel>* channels) {
+  std::map<std::tuple<int32_t, size_t, uint64_t>, Places> alike;  // (family, step, likeness)
+  for (size_t i = 0; i < channels->size(); ++i) {
+    const Channel& channel = (*channels)[i];
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (channel.CallsOf(s).empty()) continue;
+      alike[{channel.family, s, LikenessOf(job, channel, s)}].emplace_back(i, s);
+    }
+  }
+  for (const auto& [key, places] : alike) {
+    if (places.size() >= 2) Compare(job, places, &Channel::siblings, channels);
+  }
+}
+
+void CompareSteps(const Job& job, std::vector<Channel>* channels) {
+  for (size_t i = 0; i < channels->size(); ++i) {
+    std::map<uint64_t, Places> alike;
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (!(*channels)[i].CallsOf(s).empty()) alike[LikenessOf(job, (*channels)[i], s)].emplace_back(i, s);
+    }
+    for (const auto& [key, places] : alike) {
+      if (places.size() >= kLeastSteps) Compare(job, places, &Channel::usual, channels);
+    }
+  }
+}
+
+// By (group, op, sender); collectives outside the step axis are left out. The collectives come in the order of steps.
+std::vector<Channel> ByGroup(const Job& job) {
+  std::vector<std::map<std::pair<CommOp, int32_t>, Channel>> found(job.comms.groups.size());
+  for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
+    const trace::Collective& collective = job.comms.collectives[c];
+    const auto it = std::lower_bound(job.steps.begin(), job.steps.end(), collective.step);
+    if (it == job.steps.end() || *it != collective.step) continue;
+    const bool is_p2p = job.comms.groups[static_cast<size_t>(collective.group)].is_p2p;
+    // A host backend writes its sends when they are waited for, not when data move.
+    if (is_p2p && !job.ranks[static_cast<size_t>(collective.members.front().rank_index)].has_device) continue;
+    const int32_t sender = is_p2p ? SenderOf(job, collective) : -1;
+    Channel& channel = found[static_cast<size_t>(collective.group)][{collective.op, sender}];
+    channel.group = collective.group;
+    channel.op = collective.op;
+    channel.sender = sender;
+    if (channel.step_end.empty()) channel.step_end.assign(job.num_steps(), 0);
+    channel.calls.push_back(c);
+    channel.step_end[static_cast<size_t>(it - job.steps.begin())] = channel.calls.size();
+  }
+  const auto by_ordinal = [&](size_t a, size_t b) {
+    return job.comms.collectives[a].ordinal < job.comms.collectives[b].ordinal;
+  };
+  std::vector<Channel> out;
+  for (auto& of_group : found) {
+    for (auto& [key, channel] : of_group) {
+      size_t begin = 0;
+      for (size_t& end : channel.step_end) {
+        end = std::max(end, begin);
+        std::sort(channel.calls.begin() + static_cast<std::ptrdiff_t>(begin),
+                  channel.calls.begin() + static_cast<std::ptrdiff_t>(end), by_ordinal);
+        begin = end;
+      }
+      FillMembers(job, &channel);
+      out.push_back(std::move(channel));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Channel> CollectChannels(const Job& job) {
+  std::vector<Channel> channels = ByGroup(job);
+  std::map<std::tuple<std::string, bool, size_t, size_t, CommOp>, int32_t> families;
+  for (Channel& channel : channels) {
+    const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(channel.group)];
+    const auto key = std::tuple(group.desc, group.is_p2p, group.ranks.size(), channel.hosts.size(), channel.op);
+    channel.family = families.try_emplace(key, static_cast<int32_t>(families.size())).first->second;
+    channel.actual.assign(job.num_steps(), 0);
+    channel.siblings.assign(job.num_steps(), kNoValue);
+    channel.usual.assign(job.num_steps(), kNoValue);
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      for (const size_t c : channel.CallsOf(s)) channel.actual[s] += TransferTime(job, c);
+    }
+  }
+  CompareSiblings(job, &channels);
+  CompareSteps(job, &channels);
+  return channels;
+}
+
+std::string NameOf(const Job& job, const Channel& channel) {
+  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(channel.group)];
+  return (group.desc.empty() ? "group of ranks " : group.desc + ", ranks ") + FormatRanks(group.ranks, 6);
+}
+
+void ScaleTransfers(const Job& job, std::span<const size_t> collectives, double keep, replay::SegmentEdit* edit) {
+  for (const size_t c : collectives) {
+    edit->transfers.push_back(
+        {static_cast<int32_t>(c), static_cast<Nanos>(keep * static_cast<double>(job.graph.collectives[c].transfer))});
+  }
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/egress_finding.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "diagnose/ring_order.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+std::vector<size_t> StruckCalls(const Channel& channel, const SlowChannel& slow) {
+  std::vector<size_t> out;
+  for (size_t s = 0; s < slow.cost.size(); ++s) {
+    if (slow.cost[s] <= 0) continue;
+    const auto calls = channel.CallsOf(s);
+    out.insert(out.end(), calls.begin(), calls.end());
+  }
+  return out;
+}
+
+bool IsClear(const RingOrder& order) { return order.of >= 6 && order.z_last >= 3.5; }
+
+// Rank indices behind an egress: those ranks, or those of its hosts that its slow channels reach.
+std::vector<size_t> RanksBehind(const Job& job, std::span<const Channel> channels, const Egress& egress) {
+  std::set<size_t> out;
+  const auto is_side = [&](int32_t i) {
+    return std::find(egress.sides.begin(), egress.sides.end(), i) != egress.sides.end();
+  };
+  for (const SlowChannel& slow : egress.slow) {
+    const Channel& channel = channels[slow.channel];
+    for (const int32_t r : channel.ranks) {
+      if (channel.sender >= 0 && r != channel.sender) continue;
+      if (is_side(egress.is_host ? job.comms.clock_of_rank[static_cast<size_t>(r)] : r)) {
+        out.insert(static_cast<size_t>(r));
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+void AddChannelEvidence(const Job& job, std::span<const Channel> channels, const Egress& egress, Against against,
+                        report::Finding* finding) {
+  std::vector<const SlowChannel*> order;
+  for (const SlowChannel& slow : egress.slow) order.push_back(&slow);
+  const auto sum = [](const SlowChannel& slow) {
+    Nanos total = 0;
+    for (const Nanos x : slow.cost) total += x;
+    return total;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return sum(*a) > sum(*b); });
+  for (const SlowChannel* slow : order) {
+    if (finding->evidence.size() >= 4) break;
+    const Channel& channel = channels[slow->channel];
+    Nanos actual = 0, expected = 0, steps = 0;
+    for (size_t s = 0; s < slow->cost.size(); ++s) {
+      if (slow->cost[s] <= 0) continue;
+      actual += channel.actual[s];
+      expected += channel.actual[s] - slow->cost[s];
+      ++steps;
+    }
+    const std::string of =
+        (channel.sender < 0
+             ? ""
+             : "out of rank " + std::to_string(job.ranks[static_cast<size_t>(channel.sender)].meta.rank) + " in ") +
+        NameOf(job, channel);
+    const bool siblings = against == Against::kSiblings;
+    finding->evidence.push_back(
+        {std::string("transfers of ") + trace::ToString(channel.op) + " per struck step", Milliseconds(actual / steps),
+         siblings ? "" : Milliseconds(expected / steps), siblings ? Milliseconds(expected / steps) : "",
+         of + ", " + Counted(steps, "step") +
+             (siblings ? "; peers: the same operations of groups like it" : "; expected: its other steps")});
+  }
+}
+
+}  // namespace
+
+void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* egress) {
+  std::map<int32_t, int64_t> votes;
+  std::set<std::pair<RankId, RankId>> seen;
+  for (const SlowChannel& slow : egress->slow) {
+    const Channel& channel = channels[slow.channel];
+    if (!IsRing(channel.op)) continue;
+    const RingOrder order = OrderOfEnds(job, StruckCalls(channel, slow));
+    if (!IsClear(order) || order.z_first < 3.5 || order.first == order.last) continue;
+    for (const int32_t r : channel.ranks) {
+      if (job.ranks[static_cast<size_t>(r)].meta.rank != order.first) continue;
+      ++votes[egress->is_host ? job.comms.clock_of_rank[static_cast<size_t>(r)] : r];
+    }
+    seen.insert({order.first, order.last});
+  }
+  int64_t all = 0;
+  std::pair<int32_t, int64_t> most{-1, 0};
+  for (const auto& [side, n] : votes) {
+    all += n;
+    if (n > most.second) most = {side, n};
+  }
+  const bool is_side = std::find(egress->sides.begin(), egress->sides.end(), most.first) != egress->sides.end();
+  if (egress->sides.size() > 1 && is_side && most.second * 3 > all * 2) egress->sides = {most.first};
+  if (egress->sides.size() != 1) return;
+  for (const auto& [from, to] : seen) egress->links.push_back({from, to});
+}
+
+void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate) {
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (slow.cost[s] <= 0) continue;
+    const double keep =
+        1 - static_cast<double>(slow.cost[s]) / static_cast<double>(std::max<Nanos>(1, channel.actual[s]));
+    ScaleTransfers(job, channel.CallsOf(s), keep, &candidate->edit);
+    candidate->excess[s] = std::max(candidate->excess[s], slow.cost[s]);
+  }
+}
+
+Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, const Egress& egress, Against against) {
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  finding.cause = "slow-link";
+  finding.scope.links = egress.links;
+  const std::vector<size_t> members = RanksBehind(job, channels, egress);
+  FillScope(job, members, &finding.scope);
+  candidate.excess.assign(job.num_steps(), 0);
+  double ratio = 0, weight = 0;
+  for (const SlowChannel& slow : egress.slow) {
+    RemoveExcess(job, channels[slow.channel], slow, &candidate);
+    for (const Nanos x : slow.cost) {
+      ratio += slow.ratio * static_cast<double>(x);
+      weight += static_cast<double>(x);
+    }
+  }
+  if (finding.scope.links.empty()) {
+    for (const size_t r : members) finding.scope.links.push_back({job.ranks[r].meta.rank, -1});
+  }
+  const bool is_one = egress.sides.size() == 1;
+  const size_t groups = egress.slow.size();
+  finding.id = "slow-link-" + std::to_string(finding.scope.ranks.front());
+  finding.when = ClassifyWhen(candidate.excess, job.steps);
+  const std::string who = Who(job, finding.scope);
+  finding.headline = (is_one ? "the link out of " : "a link of ") + who;
+  finding.sentence = "Transfers take " + FormatRatio(ratio / std::max(1.0, weight)) + " the time " +
+                     (against == Against::kSiblings ? "the same operations take in groups like these"
+                                                    : "the same operations take in other steps") +
+                     ", though nobody is late" +
+                     (is_one ? ", in " + Counted(static_cast<int64_t>(groups), "channel") +
+                                   (egress.is_host ? " that leave this host." : " this rank sends in.")
+                             : "; all slow groups hold these ranks, and nothing tells them apart.");
+  finding.suggestion =
+      egress.is_host && is_one
+          ? "check this host's network card, its driver, cable and switch port; run a pairwise bandwidth test"
+          : "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
+  finding.confidence = is_one && groups >= 2 ? report::Confidence::kLikely : report::Confidence::kSuspected;
+  finding.confidence_reason = std::to_string(groups) + " of " + std::to_string(egress.predicted) +
+                              " groups and pairs that such a link would slow are slow; link counters would prove it";
+  AddChannelEvidence(job, channels, egress, against, &finding);
+  return candidate;
+}
+
+}  // namespace headway::diagnose

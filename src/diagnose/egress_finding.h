@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a slow way out of a rank or host to a finding.
+#pragma once
+
+#include <span>
+
+#include "diagnose/candidate.h"
+#include "diagnose/slow_channels.h"
+
+namespace headway::diagnose {
+
+// Where several sides fit equally well: keeps the one that the orders of ends in its rings point at, if they agree, and
+// notes the links they show.
+void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* egress);
+
+// The candidate of what `egress` explains. Its edit takes the struck transfers back to what they are held against.
+[[nodiscard]] Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, const Egress& egress,
+                                       Against against);
+
+// Takes the struck transfers back to what they are held against: the edit, and the excess by step (of the worst
+// channel).
+void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps in which all peers together take longer than in their other steps: a checkpoint, a compilation, an evaluation.
+// No rank stands out, so each is held against its own other steps.
+#include <algorithm>
+
+#include "diagnose/analyses.h"
+#include "diagnose/cause.h"
+#include "diagnose/explain.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using pattern::WorkClass;
+
+// Ranks that are longer in the same steps.
+struct LongSteps {
+  std::vector<size_t> ranks;
+  std::vector<Nanos> cost;  // by axis step: the middle rank's time beyond its usual; 0 = not struck
+  std::vector<size_t> struck, quiet;
+  Nanos noise = 0;
+};
+
+// What a step must be longer by.
+Nanos Threshold(const Job& job, Nanos noise) { return std::max(4 * noise, job.median_step / 100); }
+
+// Ranks that share processors disturb one another: all may be late by chance. Below this share of a step only a
+// function that its name gives away is believed.
+constexpr int kDisturbedPercent = 15;
+
+LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
+  const size_t num_steps = in.job.num_steps();
+  LongSteps out;
+  out.noise = in.excess.step_noise[peer_class];
+  out.cost.assign(num_steps, 0);
+  std::vector<Nanos> usual;
+  for (const int32_t r : in.job.classes[peer_class]) {
+    out.ranks.push_back(static_cast<size_t>(r));
+    std::vector<Nanos> row;
+    for (size_t s = 0; s < num_steps; ++s) {
+      if (const Nanos own = in.excess.own[out.ranks.back() * num_steps + s]; own != kNoValue) row.push_back(own);
+    }
+    usual.push_back(Median(std::move(row)));
+  }
+  for (size_t s = 0; s < num_steps; ++s) {
+    std::vector<Nanos> longer;
+    for (size_t i = 0; i < out.ranks.size(); ++i) {
+      const Nanos own = in.excess.own[out.ranks[i] * num_steps + s];
+      if (own != kNoValue) longer.push_back(own - usual[i]);
+    }
+    std::sort(longer.begin(), longer.end());
+    // Three quarters of the ranks.
+    if (!longer.empty() && longer[longer.size() / 4] >= Threshold(in.job, out.noise)) {
+      out.cost[s] = longer[longer.size() / 2];
+      out.struck.push_back(s);
+    } else {
+      out.quiet.push_back(s);
+    }
+  }
+  return out;
+}
+
+// Programs of several stages wait for one another: struck in the same steps they are struck by one thing.
+void Join(const LongSteps& more, LongSteps* all) {
+  all->ranks.insert(all->ranks.end(), more.ranks.begin(), more.ranks.end());
+  for (size_t s = 0; s < all->cost.size(); ++s) all->cost[s] = std::max(all->cost[s], more.cost[s]);
+  all->noise = std::max(all->noise, more.noise);
+}
+
+std::vector<LongSteps> FindAll(const AnalysisInput& in) {
+  std::vector<LongSteps> out;
+  for (size_t c = 0; c < in.job.classes.size(); ++c) {
+    LongSteps found = FindLongSteps(in, c);
+    // One rank alone may be slow in these steps; that all are takes at least two, or the whole job.
+    if (found.struck.empty() || found.quiet.empty() || (found.ranks.size() < 2 && in.job.num_ranks() > 1)) continue;
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const LongSteps& l) { return l.struck == found.struck; });
+    same == out.end() ? out.push_back(std::move(found)) : Join(found, &*same);
+  }
+  return out;
+}
+
+Nanos StretchBeyondQuiet(const Job& job, const LongSteps& steps) {
+  std::vector<Nanos> usual;
+  const size_t r = steps.ranks.front();
+  for (const size_t s : steps.quiet) {
+    if (const pattern::Step* step = job.StepOf(r, s)) usual.push_back(step->longest_stretch);
+  }
+  const Nanos middle = Median(std::move(usual));
+  Nanos sum = 0;
+  for (const size_t s : steps.struck) {
+    if (const pattern::Step* step = job.StepOf(r, s)) sum += std::max<Nanos>(0, step->longest_stretch - middle);
+  }
+  return sum;
+}
+
+// Steps may differ by what they are given (lengths, evaluation): only what a name gives away is claimed, or that
+// nothing ran at all.
+bool IsClaimed(const std::string& cause) {
+  return cause == "checkpoint-stall" || cause == "compile-or-load" || cause == "gc-pause" || cause == "slow-input" ||
+         cause == "paused-process";
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps) {
+  const Job& job = in.job;
+  const size_t first = steps.ranks.front();
+  std::vector<Sample> references;
+  for (const size_t s : steps.quiet) references.push_back({first, {s}});
+  const Explanation why = Explain(job, in.view, {first, steps.struck}, references);
+  CauseContext context;
+  context.has_device = job.ranks[first].has_device;
+  context.when = ClassifyWhen(steps.cost, job.steps);
+  for (const Nanos x : steps.cost) context.excess += x;
+  context.longest_stretch = StretchBeyondQuiet(job, steps);
+  context.stacks_recorded = job.ranks[first].meta.with_stack;
+  context.confirmed = why.node >= 0;
+  const Cause cause = NameCause(why, context);
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  finding.cause = cause.name;
+  FillScope(job, steps.ranks, &finding.scope);
+  finding.id = cause.name + "-steps-" + std::to_string(finding.scope.ranks.front());
+  finding.headline = Who(job, finding.scope);
+  finding.scope.function = cause.function;
+  finding.when = context.when;
+  finding.sentence = "In these steps " +
+                     std::string(steps.ranks.size() == job.num_ranks() ? "every rank takes" : "these ranks all take") +
+                     " longer than in " + (steps.ranks.size() == job.num_ranks() ? "its" : "their") + " others. " +
+                     cause.sentence + ".";
+  finding.suggestion = cause.name == "paused-process"
+                           ? "record Python stacks to see what ran: a checkpoint, an evaluation, a compilation, a "
+                             "garbage collection"
+                           : cause.suggestion;
+  finding.confidence = report::Confidence::kLikely;
+  finding.confidence_reason = "all ranks in the same steps, against their other steps";
+  candidate.excess = steps.cost;
+  candidate.noise = steps.noise;
+  candidate.at_most_info = !IsClaimed(cause.name);
+  for (const size_t r : steps.ranks) RemoveOwnTime(job, r, {}, steps.cost, &candidate.edit);
+  return candidate;
+}
+
+}  // namespace
+
+void RunLongStepsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  if (in.job.num_steps() < 3) return;
+  for (const LongSteps& steps : FindAll(in)) {
+    Candidate candidate = MakeCandidate(in, steps);
+    const std::string& cause = candidate.finding.cause;
+    // More to compute in some steps is how data are.
+    if (cause == "slow-device" || cause == "data-imbalance") continue;
+    const bool has_device = in.job.ranks.front().has_device;
+    const bool named = cause == "checkpoint-stall" || cause == "compile-or-load" || cause == "gc-pause";
+    const Nanos worst = *std::max_element(steps.cost.begin(), steps.cost.end());
+    const bool most = steps.ranks.size() * 4 >= in.job.num_ranks() * 3;
+    if (!has_device && !named && (!most || worst * 100 < in.job.median_step * kDisturbedPercent)) continue;
+    out->candidates.push_back(std::move(candidate));
+  }
+}
+
+}  // namespace headway::diagnose

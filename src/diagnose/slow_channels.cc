@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/slow_channels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "diagnose/excess.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+constexpr double kNoRatio = -1;
+
+// Below these a difference is what a backend does anyway: rings of a device library agree within a few per cent; a host
+// backend shares its cores with everything else.
+struct Limits {
+  double level;  // of all steps
+  double cell;   // of single steps
+};
+Limits LimitsOf(const Job& job) { return job.ranks.front().has_device ? Limits{0.025, 0.08} : Limits{0.25, 0.6}; }
+
+const std::vector<Nanos>& Expected(const Channel& channel, Against against) {
+  return against == Against::kSiblings ? channel.siblings : channel.usual;
+}
+
+// actual / expected by step; kNoRatio where there is nothing to be held against.
+std::vector<double> Ratios(const Channel& channel, Against against) {
+  std::vector<double> out;
+  const std::vector<Nanos>& expected = Expected(channel, against);
+  for (size_t s = 0; s < expected.size(); ++s) {
+    const bool known = expected[s] != kNoValue && expected[s] > 0;
+    out.push_back(known ? static_cast<double>(channel.actual[s]) / static_cast<double>(expected[s]) : kNoRatio);
+  }
+  return out;
+}
+
+double MedianOf(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<double> Known(const std::vector<double>& ratios) {
+  std::vector<double> out;
+  std::copy_if(ratios.begin(), ratios.end(), std::back_inserter(out), [](double r) { return r != kNoRatio; });
+  return out;
+}
+
+// How channels of each family scatter between steps, about their own middle: 1.4826 x median absolute deviation.
+// Against other steps up to half of them may be struck: then of the quicker half, about its own middle (twice that:
+// half a bell curve deviates by half as much).
+std::map<int32_t, double> Scatter(std::span<const Channel> channels, Against against) {
+  std::map<int32_t, std::vector<double>> away;
+  for (const Channel& channel : channels) {
+    std::vector<double> known = Known(Ratios(channel, against));
+    if (against == Against::kOtherSteps) {
+      std::sort(known.begin(), known.end());
+      known.resize((known.size() + 1) / 2);
+    }
+    const double middle = MedianOf(known);
+    for (const double r : known) away[channel.family].push_back(std::abs(r - middle));
+  }
+  const double scale = 1.4826 * (against == Against::kOtherSteps ? 2 : 1);
+  std::map<int32_t, double> out;
+  for (auto& [family, values] : away) out[family] = std::max(0.005, scale * MedianOf(std::move(values)));
+  return out;
+}
+
+bool Matters(const Job& job, const Channel& channel) {
+  Nanos sum = 0;
+  for (const Nanos t : channel.actual) sum += t;
+  return sum * 500 >= job.median_step * static_cast<Nanos>(job.num_steps());
+}
+
+}  // namespace
+
+std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels, Against against) {
+  std::vector<SlowChannel> out;
+  const Limits limits = LimitsOf(job);
+  const std::map<int32_t, double> scatter = Scatter(channels, against);
+  for (size_t i = 0; i < channels.size(); ++i) {
+    const Channel& channel = channels[i];
+    if (!Matters(job, channel)) continue;
+    const std::vector<double> ratios = Ratios(channel, against);
+    const std::vector<double> known = Known(ratios);
+    if (known.size() < 3) continue;
+    const double sigma = scatter.at(channel.family);
+    const double level = MedianOf(known) - 1;
+    const double error = 1.25 * sigma / std::sqrt(static_cast<double>(known.size()));
+    const bool lasting = against == Against::kSiblings && level > std::max(limits.level, 4 * error);
+    const double from = lasting ? level / 2 : std::max(limits.cell, 5 * sigma);
+    SlowChannel slow{i, std::vector<Nanos>(job.num_steps(), 0), 0};
+    Nanos actual = 0, expected = 0;
+    for (size_t s = 0; s < ratios.size(); ++s) {
+      if (ratios[s] == kNoRatio || ratios[s] - 1 <= from) continue;
+      slow.cost[s] = channel.actual[s] - Expected(channel, against)[s];
+      actual += channel.actual[s];
+      expected += Expected(channel, against)[s];
+    }
+    if (expected == 0) continue;
+    slow.ratio = static_cast<double>(actual) / static_cast<double>(expected);
+    out.push_back(std::move(slow));
+  }
+  return out;
+}
+
+namespace {
+
+// Sides are numbered: ranks, then hosts.
+class Sides {
+ public:
+  explicit Sides(const Job& job) : job_(job) {}
+
+  [[nodiscard]] size_t count() const { return job_.num_ranks() + job_.comms.clocks.size(); }
+  [[nodiscard]] bool IsHost(size_t side) const { return side >= job_.num_ranks(); }
+  [[nodiscard]] int32_t IndexOf(size_t side) const {
+    return static_cast<int32_t>(IsHost(side) ? side - job_.num_ranks() : side);
+  }
+
+  // The sides whose slow way out would slow the channel. What stays inside a host does not pass its network card.
+  [[nodiscard]] std::vector<size_t> Of(const Channel& channel) const {
+    std::vector<size_t> out;
+    const bool leaves_host = channel.hosts.size() > 1;
+    if (channel.sender >= 0) {
+      out.push_back(static_cast<size_t>(channel.sender));
+      const int32_t host = job_.comms.clock_of_rank[static_cast<size_t>(channel.sender)];
+      if (leaves_host) out.push_back(job_.num_ranks() + static_cast<size_t>(host));
+      return out;
+    }
+    for (const int32_t r : channel.ranks) out.push_back(static_cast<size_t>(r));
+    if (!leaves_host) return out;
+    for (const int32_t h : channel.hosts) out.push_back(job_.num_ranks() + static_cast<size_t>(h));
+    return out;
+  }
+
+ private:
+  const Job& job_;
+};
+
+double Overlap(size_t hit, size_t predicted, size_t slow) {
+  return hit == 0 ? 0 : static_cast<double>(hit) / static_cast<double>(predicted + slow - hit);
+}
+
+// The sides that fit best; ranks before hosts, as a host with one rank cannot be told from it.
+std::vector<size_t> BestSides(const Sides& sides, const std::vector<size_t>& hit, const std::vector<size_t>& predicted,
+                              size_t slow) {
+  constexpr double kLeastFit = 0.5;
+  double best = kLeastFit;
+  std::vector<size_t> out;
+  for (size_t i = 0; i < sides.count(); ++i) {
+    const double fit = Overlap(hit[i], predicted[i], slow);
+    if (fit < best || fit <= kLeastFit) continue;
+    if (fit > best) out.clear();
+    if (fit == best && !out.empty() && sides.IsHost(i) != sides.IsHost(out.front())) continue;
+    best = fit;
+    out.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, std::vector<SlowChannel> slow,
+                             Against against) {
+  constexpr size_t kMost = 8;
+  const Sides sides(job);
+  std::vector<size_t> predicted(sides.count(), 0);
+  for (const Channel& channel : channels) {
+    const std::vector<Nanos>& expected = Expected(channel, against);
+    const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
+    if (!comparable || !Matters(job, channel)) continue;
+    for (const size_t side : sides.Of(channel)) ++predicted[side];
+  }
+  std::vector<Egress> out;
+  while (!slow.empty() && out.size() < kMost) {
+    std::vector<size_t> hit(sides.count(), 0);
+    for (const SlowChannel& s : slow) {
+      for (const size_t side : sides.Of(channels[s.channel])) ++hit[side];
+    }
+    const std::vector<size_t> best = BestSides(sides, hit, predicted, slow.size());
+    if (best.empty()) break;
+    Egress egress;
+    egress.is_host = sides.IsHost(best.front());
+    egress.predicted = predicted[best.front()];
+    for (const size_t side : best) egress.sides.push_back(sides.IndexOf(side));
+    std::vector<SlowChannel> rest;
+    for (SlowChannel& s : slow) {
+      const std::vector<size_t> of = sides.Of(channels[s.channel]);
+      const bool explained = std::any_of(
+          of.begin(), of.end(), [&](size_t side) { return std::find(best.begin(), best.end(), side) != best.end(); });
+      (explained ? egress.slow : rest).push_back(std::move(s));
+    }
+    out.push_back(std::move(egress));
+    slow = std::move(rest);
+  }
+  return out;
+}
+
+}  // namespace headway::diagnose

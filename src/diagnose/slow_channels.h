@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which channels are slow, when, and whose side of them all of these have in common.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "diagnose/channels.h"
+#include "report/finding.h"
+
+namespace headway::diagnose {
+
+enum class Against : uint8_t { kSiblings, kOtherSteps };
+
+struct SlowChannel {
+  size_t channel = 0;       // index into the channels
+  std::vector<Nanos> cost;  // by axis step: transfer beyond what it is held against; 0 = not struck
+  double ratio = 0;         // over the struck steps: actual / expected
+};
+
+// Channels whose transfers exceed their like's in all steps, or clearly in some: by more than they scatter and by more
+// than a backend's own unevenness. Channels that move data for under 0.2 % of the step are passed over. O(cells log n).
+[[nodiscard]] std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels,
+                                                        Against against);
+
+// Where data leave slowly: whose way out would slow what is slow.
+struct Egress {
+  bool is_host = false;             // the way out of hosts to other hosts; false: of single ranks
+  std::vector<int32_t> sides;       // indices of ranks, or of the job's clocks (one a host), that fit equally well
+  std::vector<SlowChannel> slow;    // what it explains
+  size_t predicted = 0;             // channels that should be slow if it is the first of `sides`
+  std::vector<report::Link> links;  // of one side, where an order of ends shows them
+};
+
+// The ranks or hosts whose way out explains the slow channels: those whose channels and the slow ones overlap best
+// (Jaccard index), then the same for what is left, as long as over half of the union is common. Only channels that had
+// something to be held against count. O(members) per egress found.
+[[nodiscard]] std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels,
+                                           std::vector<SlowChannel> slow, Against against);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks whose own time is longer than their peers', and in which steps.
+#pragma once
+
+#include <vector>
+
+#include "diagnose/analysis.h"
+
+namespace headway::diagnose {
+
+struct Suspect {
+  size_t rank = 0;
+  std::vector<Nanos> cost;  // by axis step: beyond the peers; 0 = not struck
+  Nanos total = 0;
+  size_t struck = 0;
+  const ExcessTable* table = nullptr;  // what `cost` is taken from
+
+  [[nodiscard]] std::vector<size_t> StruckSteps() const;
+};
+
+// The rank in single steps: those whose excess stands out of the noise of a step and of 1 % of the step.
+[[nodiscard]] Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank);
+
+// Longest first, ties by rank. Of a job with devices, ranks that are not suspect by all of their own time are looked at
+// beside what their device computes. A rank is suspect
+//   - in single steps, where its excess stands out of the noise of a step (and of 1 % of the step), if that adds up to
+//     half a per cent of the window or stands out far in one step;
+//   - over all steps, where its usual excess stands out of its peers' and of what the mean over the steps can be off
+//   by.
+[[nodiscard]] std::vector<Suspect> FindSuspects(const AnalysisInput& in);
+
+}  // namespace headway::diagnose
