@@ -41,6 +41,12 @@ Result<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path, st
   source->ahead_ = std::move(ahead);
   if (S_ISREG(status.st_mode)) {
     source->size_ = status.st_size;
+    // A small file needs no large buffer. (Files that the kernel makes up say they are empty.)
+    constexpr int64_t kPage = 4096;
+    if (status.st_size > 0) {
+      const auto enough = static_cast<size_t>(std::max<int64_t>(status.st_size + 1, kPage));
+      source->chunk_size_ = std::min(source->chunk_size_, enough);
+    }
     static_cast<void>(::posix_fadvise(source->fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL));
   }
   return source;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "base/gzip_source.h"
@@ -91,8 +92,33 @@ Error NoTrace(const InputItem& item, const Peeked& peeked) {
   return {ErrorCode::kUnsupported, std::move(message), item.display_name};
 }
 
+// Readers of pattern files keep their buffers: there are as many as are in use at once.
+class PatternReaders {
+ public:
+  [[nodiscard]] Result<pattern::HwpContents> Read(std::string_view bytes, std::string_view name, pattern::Parts parts) {
+    std::unique_ptr<pattern::HwpReader> reader = Take();
+    Result<pattern::HwpContents> contents = reader->Read(bytes, name, parts);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(reader));
+    return contents;
+  }
+
+ private:
+  std::unique_ptr<pattern::HwpReader> Take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<pattern::HwpReader>(&tables_);
+    std::unique_ptr<pattern::HwpReader> reader = std::move(idle_.back());
+    idle_.pop_back();
+    return reader;
+  }
+
+  pattern::FunctionTableCache tables_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<pattern::HwpReader>> idle_;
+};
+
 ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::NameRules>& rules,
-                    const pattern::FoldOptions& fold, pattern::Parts parts, pattern::FunctionTableCache* tables) {
+                    const pattern::FoldOptions& fold, pattern::Parts parts, PatternReaders* readers) {
   ItemResult out;
   Result<std::unique_ptr<ByteSource>> opened = item.Open();
   if (!opened) {
@@ -106,8 +132,7 @@ ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::Na
       out.problems.push_back(bytes.error());
       return out;
     }
-    pattern::HwpReader reader(tables);
-    Result<pattern::HwpContents> contents = reader.Read(*bytes, item.display_name, parts);
+    Result<pattern::HwpContents> contents = readers->Read(*bytes, item.display_name, parts);
     if (!contents) {
       out.problems.push_back(contents.error());
       return out;
@@ -207,11 +232,11 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   InputSet set = ListInputs(paths, threads);
   pattern::FoldOptions fold = options.fold;
   fold.sort_buffer_bytes = std::max(size_t{6} << 20, (size_t{32} << 20) / static_cast<size_t>(threads));
-  pattern::FunctionTableCache tables;
+  PatternReaders readers;
   const bool many = set.items.size() > kManyPatterns && !options.all_parts;
   const pattern::Parts parts = many ? pattern::Parts::kNoFunctionSteps : pattern::Parts::kAll;
   std::vector<ItemResult> results = ParallelMap(
-      set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, parts, &tables); });
+      set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, parts, &readers); });
 
   Ingested out;
   out.files = static_cast<int64_t>(set.items.size());

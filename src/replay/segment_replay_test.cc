@@ -3,32 +3,33 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/made_graph.h"
+
 namespace headway::replay {
 namespace {
 
-using graph::Mark;
+using graph::MadeGraph;
+using graph::MakeMark;
 using graph::MarkKind;
 using graph::SegmentGraph;
 
 // Two ranks, one collective: rank 0 works 10 and arrives, rank 1 works 30 and arrives; the transfer takes 5; both go on
 // for 7. Ends: 30 + 5 + 7 = 42. Rank 0 is blocked from 10 to 35, rank 1 from 30 to 35.
-SegmentGraph TwoRanks() {
-  SegmentGraph g;
-  g.marks = {{0, 0, 0, MarkKind::kStep},   {10, 0, 0, MarkKind::kArrive}, {0, 0, 0, MarkKind::kResume},
-             {7, -1, 0, MarkKind::kEnd},   {0, 0, 0, MarkKind::kStep},    {30, 0, 0, MarkKind::kArrive},
-             {0, 0, 0, MarkKind::kResume}, {7, -1, 0, MarkKind::kEnd}};
-  g.chain_begin = {0, 4, 8};
-  g.chain_start = {0, 0};
-  g.collectives.resize(1);
-  g.collectives[0].latest_arrival = 30;
-  g.collectives[0].transfer = 5;
-  g.order = {0};
-  graph::IndexMembers(&g);
-  return g;
+MadeGraph TwoRanks() {
+  MadeGraph made;
+  for (const size_t rank : {size_t{0}, size_t{1}}) {
+    made.chains.push_back({MakeMark(MarkKind::kStep, rank, 0, 0),
+                           MakeMark(MarkKind::kArrive, rank, rank == 0 ? 10 : 30, 0),
+                           MakeMark(MarkKind::kResume, rank, 0, 0), MakeMark(MarkKind::kEnd, rank, 7)});
+  }
+  made.starts = {0, 0};
+  made.collectives = {{30, 5}};  // latest arrival, transfer
+  made.order = {0};
+  return made;
 }
 
 TEST(SegmentReplay, CompletesAfterTheLatestArrival) {
-  const SegmentGraph g = TwoRanks();
+  const SegmentGraph g = TwoRanks().Build();
   const SegmentTimes t = ReplaySegments(g);
   EXPECT_EQ(t.end, (std::vector<Nanos>{42, 42}));
   EXPECT_EQ(t.blocked, (std::vector<Nanos>{25, 5}));
@@ -38,29 +39,38 @@ TEST(SegmentReplay, CompletesAfterTheLatestArrival) {
 
 TEST(SegmentReplay, RemovingTheCulpritsExcess) {
   // Rank 1's 30 become 10: 10 + 5 + 7 = 22.
+  const SegmentGraph g = TwoRanks().Build();
   SegmentEdit edit;
-  edit.own.push_back({5, 10});
-  const SegmentGraph g = TwoRanks();
+  edit.own.push_back({g.Chain(1)[1], 10});
   EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 22);
 }
 
 TEST(SegmentReplay, RemovingAVictimsWorkBringsNothing) {
+  const SegmentGraph g = TwoRanks().Build();
   SegmentEdit edit;
-  edit.own.push_back({1, 0});
-  const SegmentGraph g = TwoRanks();
+  edit.own.push_back({g.Chain(0)[1], 0});
   EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 42);
+}
+
+TEST(SegmentReplay, EditsInAnyOrderAndTheLastOfAMarkHolds) {
+  // Both work 20 and go on for 1 (rank 0) and 2 (rank 1): 20 + 5 + 2 = 27.
+  const SegmentGraph g = TwoRanks().Build();
+  SegmentEdit edit;
+  edit.own = {{g.Chain(1)[3], 2}, {g.Chain(1)[1], 3}, {g.Chain(0)[3], 1}, {g.Chain(0)[1], 20}, {g.Chain(1)[1], 20}};
+  EXPECT_EQ(ReplaySegments(g, edit).end, (std::vector<Nanos>{26, 27}));
 }
 
 TEST(SegmentReplay, FasterTransfer) {
   SegmentEdit edit;
   edit.transfers.push_back({0, 1});
-  const SegmentGraph g = TwoRanks();
+  const SegmentGraph g = TwoRanks().Build();
   EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 38);
 }
 
 TEST(SegmentReplay, EarlierEntry) {
-  SegmentGraph g = TwoRanks();
-  g.chain_start = {0, 20};  // rank 1 enters 20 later: arrives at 50, all end at 62
+  MadeGraph made = TwoRanks();
+  made.starts = {0, 20};  // rank 1 enters 20 later: arrives at 50, all end at 62
+  const SegmentGraph g = made.Build();
   EXPECT_EQ(ReplaySegments(g).Makespan(g), 62);
   SegmentEdit edit;
   edit.starts.push_back({1, 0});
@@ -69,26 +79,29 @@ TEST(SegmentReplay, EarlierEntry) {
 
 TEST(SegmentReplay, OverlappedCollectiveBlocksNobody) {
   // The same without resume marks: 10 + 7 and 30 + 7.
-  SegmentGraph g = TwoRanks();
-  g.marks = {{10, 0, 0, MarkKind::kArrive},
-             {7, -1, 0, MarkKind::kEnd},
-             {30, 0, 0, MarkKind::kArrive},
-             {7, -1, 0, MarkKind::kEnd}};
-  g.chain_begin = {0, 2, 4};
-  graph::IndexMembers(&g);
-  EXPECT_EQ(ReplaySegments(g).end, (std::vector<Nanos>{17, 37}));
+  MadeGraph made = TwoRanks();
+  for (auto& chain : made.chains) chain.erase(chain.begin() + 2);
+  EXPECT_EQ(ReplaySegments(made.Build()).end, (std::vector<Nanos>{17, 37}));
 }
 
 TEST(SegmentReplay, LagOfALateEnder) {
-  SegmentGraph g = TwoRanks();
-  g.marks[2].lag = 3;  // rank 0 goes on 3 after the completion
-  EXPECT_EQ(ReplaySegments(g).end, (std::vector<Nanos>{45, 42}));
+  MadeGraph made = TwoRanks();
+  made.chains[0][2].time = 3;  // rank 0 goes on 3 after the completion
+  EXPECT_EQ(ReplaySegments(made.Build()).end, (std::vector<Nanos>{45, 42}));
+}
+
+TEST(SegmentReplay, ResumeBeforeTheLastArrivalIsTakenAsMeasured) {
+  // Rank 1 resumes before it arrives: nothing replayed says when, so rank 0's measured arrival (30) and transfer (5)
+  // do. It then works 30 more and 7: 35 + 37 = 72.
+  MadeGraph made = TwoRanks();
+  std::swap(made.chains[1][1], made.chains[1][2]);
+  const SegmentTimes t = ReplaySegments(made.Build());
+  EXPECT_EQ(t.order_violations, 1);
+  EXPECT_EQ(t.end[1], 72);
 }
 
 TEST(SegmentReplay, EmptyGraph) {
-  SegmentGraph g;
-  g.chain_begin = {0};
-  graph::IndexMembers(&g);
+  const SegmentGraph g = MadeGraph().Build();
   EXPECT_EQ(ReplaySegments(g).Makespan(g), 0);
 }
 

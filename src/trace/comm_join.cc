@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "trace/clock_alignment.h"
 #include "trace/collective_match.h"
+#include "trace/collective_order.h"
 #include "trace/comm.h"
 #include "trace/group_inference.h"
 #include "trace/group_table.h"
@@ -135,17 +136,19 @@ class CommJoiner {
     matched_inconsistent_ = matched_unmatched_ = 0;
     auto of_groups =
         ParallelMap(members_.size(), threads_, [&](size_t g) { return BuildCollectives(members_[g], places_[g]); });
-    size_t total = 0;
-    for (const GroupCollectives& of_group : of_groups) total += of_group.collectives.size();
-    out_.collectives.reserve(total);
-    for (size_t g = 0; g < of_groups.size(); ++g) {
-      matched_unmatched_ += of_groups[g].unmatched;
-      matched_inconsistent_ += of_groups[g].inconsistent;
-      for (Collective& c : of_groups[g].collectives) {
-        c.group = static_cast<int32_t>(g);
-        out_.collectives.push_back(std::move(c));
+    std::vector<size_t> begin{0};
+    for (const GroupCollectives& of_group : of_groups) begin.push_back(begin.back() + of_group.collectives.size());
+    out_.collectives.resize(begin.back());
+    ParallelFor(of_groups.size(), threads_, [&](size_t g) {
+      for (size_t i = 0; i < of_groups[g].collectives.size(); ++i) {
+        of_groups[g].collectives[i].group = static_cast<int32_t>(g);
+        out_.collectives[begin[g] + i] = std::move(of_groups[g].collectives[i]);
       }
-      of_groups[g] = {};
+      of_groups[g].collectives = {};
+    });
+    for (const GroupCollectives& of_group : of_groups) {
+      matched_unmatched_ += of_group.unmatched;
+      matched_inconsistent_ += of_group.inconsistent;
     }
   }
 
@@ -166,7 +169,7 @@ class CommJoiner {
 
   void Publish() {
     SortGroups();
-    SortCollectives();
+    OrderCollectives();
     NoteMixedWorlds();
     NoteStrangers();
     out_.clocks = std::move(clocks_.clocks);
@@ -244,38 +247,13 @@ class CommJoiner {
     return latest;
   }
 
-  void SortCollectives() {
-    struct Key {
-      int64_t step = 0;
-      Nanos arrival = 0;
-      int32_t group = 0;
-      int64_t ordinal = 0;
-      size_t index = 0;
-      auto operator<=>(const Key&) const = default;
-    };
+  void OrderCollectives() {
     constexpr size_t kBlock = 4096;
-    std::vector<Key> keys(out_.collectives.size());
-    ParallelFor((keys.size() + kBlock - 1) / kBlock, threads_, [&](size_t block) {
-      for (size_t i = block * kBlock; i < std::min(keys.size(), (block + 1) * kBlock); ++i) {
-        const Collective& c = out_.collectives[i];
-        keys[i] = {c.step, LatestArrival(c), c.group, c.ordinal, i};
-      }
+    std::vector<Nanos> arrivals(out_.collectives.size());
+    ParallelBlocks(arrivals.size(), kBlock, threads_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) arrivals[i] = LatestArrival(out_.collectives[i]);
     });
-    std::sort(keys.begin(), keys.end());
-    // In place, cycle by cycle: a second copy of all would double the peak.
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i].index == i) continue;
-      Collective held = std::move(out_.collectives[i]);
-      size_t at = i;
-      while (keys[at].index != i) {
-        const size_t from = keys[at].index;
-        out_.collectives[at] = std::move(out_.collectives[from]);
-        keys[at].index = at;
-        at = from;
-      }
-      out_.collectives[at] = std::move(held);
-      keys[at].index = at;
-    }
+    SortCollectives(arrivals, threads_, &out_.collectives);
   }
 
   const std::vector<RankComms>& ranks_;
