@@ -11,6 +11,9 @@ constexpr Nanos kFarthest = kSecond;  // distances above count as this
 constexpr Nanos kSkip = 2 * kSecond;  // what it costs to leave a row of the smaller side alone
 constexpr Nanos kImpossible = 4 * kSecond;
 constexpr Nanos kSlack = 20 * kMicrosecond;
+constexpr Nanos kRecordedLate = kMillisecond;  // rows of a host backend may begin so much too late
+constexpr Nanos kOfApart = 4;                  // what each ns costs that two such rows lie apart
+constexpr Nanos kOfFarApart = 20;              // and each beyond that
 
 FlowPairs ByTime(const CommSequence& a, const CommSequence& b, Nanos offset) {
   FlowPairs pairs;
@@ -21,12 +24,60 @@ FlowPairs ByTime(const CommSequence& a, const CommSequence& b, Nanos offset) {
   return pairs;
 }
 
-Nanos Distance(const CommInstance& a, const CommInstance& b, Nanos offset) {
+Nanos Distance(const CommInstance& a, const CommInstance& b, Nanos offset, bool on_host) {
   if (!Agree(a, b)) return kImpossible;
-  const bool a_first = a.op == CommOp::kSend && a.start > b.end - offset + kSlack;
-  const bool b_first = b.op == CommOp::kSend && b.start - offset > a.end + kSlack;
+  const Nanos b_start = b.start - offset, b_end = b.end - offset;
+  if (on_host) {
+    const Nanos beside = std::min(a.end, b_end) - std::max(a.start, b_start);
+    // Both ends agree where both waited.
+    if (beside >= 0) return std::min({beside, kOfApart * std::abs(a.end - b_end), kFarthest});
+    const Nanos apart = std::min(-beside, kImpossible);
+    const Nanos far = std::max<Nanos>(0, apart - kRecordedLate);
+    return std::min(kImpossible, kRecordedLate + kOfApart * apart + kOfFarApart * far);
+  }
+  const bool a_first = a.op == CommOp::kSend && a.start > b_end + kSlack;
+  const bool b_first = b.op == CommOp::kSend && b_start > a.end + kSlack;
   if (a_first || b_first) return kImpossible;
-  return std::min(std::abs(a.end - (b.end - offset)), kFarthest);
+  return std::min(std::abs(a.end - b_end), kFarthest);
+}
+
+// The ascending choice of least cost. `pairs` may be null.
+Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, FlowPairs* pairs) {
+  const auto n = static_cast<size_t>(few.size()), m = static_cast<size_t>(many.size());
+  enum Step : uint8_t { kSkipMany, kSkipFew, kPair };
+  std::vector<Nanos> cost(m + 1, 0), before(m + 1, 0);
+  std::vector<uint8_t> step(pairs != nullptr ? (n + 1) * (m + 1) : 0, kSkipMany);
+  for (size_t i = 1; i <= n; ++i) {
+    std::swap(cost, before);
+    cost[0] = before[0] + kSkip;
+    if (pairs != nullptr) step[i * (m + 1)] = kSkipFew;
+    const auto row = static_cast<int32_t>(i) - 1;
+    const CommInstance& mine = few[row];
+    const Nanos shift = offset.At(mine.start);
+    const bool on_host = IsHostMessage(few, row);
+    for (size_t j = 1; j <= m; ++j) {
+      Nanos best = before[j - 1] + Distance(mine, many[static_cast<int32_t>(j) - 1], shift, on_host);
+      Step how = kPair;
+      if (cost[j - 1] < best) {
+        best = cost[j - 1];
+        how = kSkipMany;
+      }
+      if (before[j] + kSkip < best) {
+        best = before[j] + kSkip;
+        how = kSkipFew;
+      }
+      cost[j] = best;
+      if (pairs != nullptr) step[i * (m + 1) + j] = how;
+    }
+  }
+  for (size_t i = n, j = m; pairs != nullptr && i > 0;) {
+    const uint8_t how = step[i * (m + 1) + j];
+    if (how == kPair) pairs->emplace_back(static_cast<int32_t>(i) - 1, static_cast<int32_t>(j) - 1);
+    if (how != kSkipMany) --i;
+    if (how != kSkipFew) --j;
+  }
+  if (pairs != nullptr) std::reverse(pairs->begin(), pairs->end());
+  return n > 0 ? cost[m] : 0;
 }
 
 }  // namespace
@@ -46,41 +97,19 @@ FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std:
   return pairs;
 }
 
-FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, Nanos offset) {
-  const auto n = static_cast<size_t>(few.size()), m = static_cast<size_t>(many.size());
-  if (static_cast<int64_t>(n) * static_cast<int64_t>(m) > kMostCells) return ByTime(few, many, offset);
-  enum Step : uint8_t { kSkipMany, kSkipFew, kPair };
-  std::vector<Nanos> cost(m + 1, 0), before(m + 1, 0);
-  std::vector<uint8_t> step((n + 1) * (m + 1), kSkipMany);
-  for (size_t i = 1; i <= n; ++i) {
-    std::swap(cost, before);
-    cost[0] = before[0] + kSkip;
-    step[i * (m + 1)] = kSkipFew;
-    for (size_t j = 1; j <= m; ++j) {
-      const Nanos pair =
-          before[j - 1] + Distance(few[static_cast<int32_t>(i) - 1], many[static_cast<int32_t>(j) - 1], offset);
-      Nanos best = pair;
-      Step how = kPair;
-      if (cost[j - 1] < best) {
-        best = cost[j - 1];
-        how = kSkipMany;
-      }
-      if (before[j] + kSkip < best) {
-        best = before[j] + kSkip;
-        how = kSkipFew;
-      }
-      cost[j] = best;
-      step[i * (m + 1) + j] = how;
-    }
-  }
+bool IsHostMessage(const CommSequence& sequence, int32_t i) {
+  const CommInstance& row = sequence[i];
+  return IsOneWay(row.op) && !sequence.rank->groups[static_cast<size_t>(row.local_group)].is_device;
+}
+
+Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset) {
+  return Choose(few, many, offset, nullptr);
+}
+
+FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset) {
+  if (static_cast<int64_t>(few.size()) * many.size() > kMostCells) return ByTime(few, many, offset.At(few[0].start));
   FlowPairs pairs;
-  for (size_t i = n, j = m; i > 0;) {
-    const uint8_t how = step[i * (m + 1) + j];
-    if (how == kPair) pairs.emplace_back(static_cast<int32_t>(i) - 1, static_cast<int32_t>(j) - 1);
-    if (how != kSkipMany) --i;
-    if (how != kSkipFew) --j;
-  }
-  std::reverse(pairs.begin(), pairs.end());
+  Choose(few, many, offset, &pairs);
   return pairs;
 }
 

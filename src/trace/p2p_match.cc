@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "trace/p2p_flow.h"
+#include "trace/p2p_offset.h"
 
 namespace headway::trace {
 namespace {
@@ -214,17 +215,39 @@ class PointToPointMatcher {
     if (stages[end]->size() == 0) return stages[next]->size() > 0;
     const int32_t a = index_of_rank_.at(order[end]), b = index_of_rank_.at(order[next]);
     const PairKey key{std::min(order[end], order[next]), std::max(order[end], order[next]), DescOf(group), true};
-    Extract(a, &stages[end]->sends, b, &stages[next]->receives, key);
-    Extract(a, &stages[end]->receives, b, &stages[next]->sends, key);
-    Extract(a, &stages[end]->both, b, &stages[next]->both, key);
+    Traffic &mine = *stages[end], &theirs = *stages[next];
+    const OffsetLine offset = OffsetOfNeighbours(a, mine, b, theirs);
+    Extract(a, &mine.sends, b, &theirs.receives, offset, key);
+    Extract(a, &mine.receives, b, &theirs.sends, offset, key);
+    Extract(a, &mine.both, b, &theirs.both, offset, key);
     return true;
   }
 
+  // Clock of b - clock of a.
+  [[nodiscard]] OffsetLine OffsetOfNeighbours(int32_t a, const Traffic& of_a, int32_t b, const Traffic& of_b) {
+    const auto& rows = ranks_[static_cast<size_t>(a)].instances;
+    const Nanos first = rows.front().start, last = rows.back().start;
+    if (const std::optional<Nanos> known = Offset(a, b, first)) {
+      OffsetLine line(*known);
+      line.at = first;
+      if (last > first) {
+        line.drift =
+            static_cast<double>(Offset(a, b, last).value_or(*known) - *known) / static_cast<double>(last - first);
+      }
+      return line;
+    }
+    out_.guessed_clocks = true;
+    const std::array<NeighbourFlow, 3> flows{{{Sequence(a, of_a.sends), Sequence(b, of_b.receives)},
+                                              {Sequence(a, of_a.receives), Sequence(b, of_b.sends)},
+                                              {Sequence(a, of_a.both), Sequence(b, of_b.both)}}};
+    return OffsetByTraffic(flows).value_or(OffsetLine(0));
+  }
+
   // Pairs rows of `few` with some of `many` and takes both out of the lists.
-  void Extract(int32_t a, std::vector<int32_t>* few, int32_t b, std::vector<int32_t>* many, const PairKey& key) {
+  void Extract(int32_t a, std::vector<int32_t>* few, int32_t b, std::vector<int32_t>* many, const OffsetLine& offset,
+               const PairKey& key) {
     if (few->empty() || many->empty()) return;
     const CommSequence x = Sequence(a, *few), y = Sequence(b, *many);
-    const Nanos offset = Offset(a, b, x[0].start).value_or(0);
     for (const auto& [i, j] : PairWithSome(x, y, offset)) {
       Keep(a, (*few)[static_cast<size_t>(i)], b, (*many)[static_cast<size_t>(j)], key);
       (*few)[static_cast<size_t>(i)] = (*many)[static_cast<size_t>(j)] = -1;
