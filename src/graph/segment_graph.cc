@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/host_messages.h"
+
 namespace headway::graph {
 
 using pattern::RankPattern;
@@ -37,6 +39,13 @@ SegmentCollective Split(const Collective& collective, std::span<const RankPatter
   out.latest_arrival = latest;
   out.transfer = std::max<Nanos>(0, first_end - latest);
   out.margin = second == INT64_MIN ? 0 : latest - second;
+  return out;
+}
+
+// Splits the members' exposed time. What a message of a host backend shows after its data had come is no transfer.
+void SplitExposed(const Collective& collective, bool is_message, std::span<const RankPattern> ranks,
+                  const JobComms& comms, SegmentCollective* out) {
+  const Nanos latest = out->latest_arrival;
   for (const trace::CollectiveMember& member : collective.members) {
     const auto r = static_cast<size_t>(member.rank_index);
     const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
@@ -45,10 +54,10 @@ SegmentCollective Split(const Collective& collective, std::span<const RankPatter
     const Nanos end = Align(ClockOf(comms, r), instance.exposed_end);
     const Nanos begin = end - instance.exposed;
     const Nanos wait = std::clamp<Nanos>(latest - begin, 0, instance.exposed);
-    out.wait += wait;
-    out.exposed_transfer += instance.exposed - wait;
+    out->wait += wait;
+    const Nanos rest = instance.exposed - wait;
+    out->exposed_transfer += is_message ? std::min(rest, out->transfer) : rest;
   }
-  return out;
 }
 
 struct Point {
@@ -59,13 +68,59 @@ struct Point {
   MarkKind kind = MarkKind::kArrive;
 };
 
+// What the chain of a rank needs to know of the job.
+struct Joined {
+  const std::vector<SegmentCollective>& collectives;
+  const std::vector<char>& is_message;
+};
+
+Nanos SlackOf(const CommInstance& instance, const HostClock& clock) {
+  return clock.residual + std::max<Nanos>(kMillisecond, instance.exposed / 10);
+}
+
+Point Resume(Nanos at, Nanos blocked, int32_t target, const SegmentCollective& c) {
+  const Nanos lag = std::clamp<Nanos>(at - (c.latest_arrival + c.transfer), 0, INT32_MAX);
+  return {at, blocked, target, static_cast<int32_t>(lag), MarkKind::kResume};
+}
+
+// Where a rank was blocked in messages of a host backend. Every row that ends is a condition to go on, if only the
+// last was one that blocked.
+void AddMessageResumes(const RankPattern& rank, const HostClock& clock, const std::vector<int32_t>& collective_of,
+                       const Joined& joined, std::vector<Point>* points) {
+  std::vector<MessageRow> rows;
+  std::vector<int32_t> targets;
+  for (size_t i = 0; i < rank.comms.instances.size(); ++i) {
+    const int32_t target = collective_of[i];
+    if (target < 0 || joined.is_message[static_cast<size_t>(target)] == 0) continue;
+    const CommInstance& instance = rank.comms.instances[i];
+    const SegmentCollective& c = joined.collectives[static_cast<size_t>(target)];
+    rows.push_back({Align(clock, instance.end), instance.exposed, Align(clock, instance.exposed_end),
+                    c.latest_arrival + c.transfer, SlackOf(instance, clock)});
+    targets.push_back(target);
+  }
+  const std::vector<Blocked> blocked = BlockedInMessages(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto collective = [&](size_t row) -> const SegmentCollective& {
+      return joined.collectives[static_cast<size_t>(targets[row])];
+    };
+    const Blocked& b = blocked[i];
+    if (b.time > 0 && b.until + rows[i].slack >= collective(b.by).latest_arrival) {
+      points->push_back(Resume(b.until, b.time, targets[b.by], collective(b.by)));
+    }
+    if (rows[i].done > rows[i].end || (b.by == i && b.time > 0 && b.until == rows[i].end)) continue;
+    points->push_back({rows[i].end, 0, targets[i], 0, MarkKind::kResume});
+  }
+}
+
 // Points of one rank in time order; at equal times: resume, step, arrive.
 std::vector<Point> Points(const RankPattern& rank, const HostClock& clock, const std::vector<int32_t>& collective_of,
-                          const std::vector<SegmentCollective>& collectives) {
+                          const Joined& joined) {
   std::vector<Point> points;
   points.reserve(rank.comms.instances.size() * 2 + rank.steps.size() + 1);
   const Nanos begin = Align(clock, rank.window_start);
   const Nanos end = Align(clock, rank.window_end);
+  AddMessageResumes(rank, clock, collective_of, joined, &points);
+  std::erase_if(points, [&](const Point& p) { return p.at <= begin || p.at > end; });
   for (size_t i = 0; i < rank.comms.instances.size(); ++i) {
     const CommInstance& instance = rank.comms.instances[i];
     const int32_t target = collective_of[i];
@@ -73,14 +128,12 @@ std::vector<Point> Points(const RankPattern& rank, const HostClock& clock, const
     const Nanos resume = Align(clock, instance.exposed_end);
     if (target >= 0 && start >= begin && start <= end) points.push_back({start, 0, target, 0, MarkKind::kArrive});
     if (instance.exposed == 0 || resume <= begin || resume > end) continue;
+    if (target < 0 || joined.is_message[static_cast<size_t>(target)] != 0) continue;
     // A rank that went on before the last member came was not blocked in this operation: the time is its own. (A little
     // before is as good as after: rows begin when the call is recorded, a moment later than it takes effect.)
-    const Nanos slack = clock.residual + std::max<Nanos>(kMillisecond, instance.exposed / 10);
-    if (target >= 0 && resume + slack >= collectives[static_cast<size_t>(target)].latest_arrival) {
-      const SegmentCollective& c = collectives[static_cast<size_t>(target)];
-      const Nanos lag = std::clamp<Nanos>(resume - (c.latest_arrival + c.transfer), 0, INT32_MAX);
-      points.push_back({resume, instance.exposed, target, static_cast<int32_t>(lag), MarkKind::kResume});
-    }
+    const SegmentCollective& c = joined.collectives[static_cast<size_t>(target)];
+    if (resume + SlackOf(instance, clock) < c.latest_arrival) continue;
+    points.push_back(Resume(resume, instance.exposed, target, c));
   }
   for (size_t i = 0; i < rank.steps.size(); ++i) {
     points.push_back({Align(clock, rank.steps[i].start), 0, static_cast<int32_t>(i), 0, MarkKind::kStep});
@@ -121,12 +174,17 @@ SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComm
   graph.collectives.reserve(comms.collectives.size());
   std::vector<std::vector<int32_t>> collective_of(ranks.size());
   for (size_t r = 0; r < ranks.size(); ++r) collective_of[r].assign(ranks[r].comms.instances.size(), -1);
+  const std::vector<char> is_message = FindHostMessages(ranks, comms);
   for (size_t c = 0; c < comms.collectives.size(); ++c) {
     graph.collectives.push_back(Split(comms.collectives[c], ranks, comms));
     for (const trace::CollectiveMember& member : comms.collectives[c].members) {
       collective_of[static_cast<size_t>(member.rank_index)][static_cast<size_t>(member.instance)] =
           static_cast<int32_t>(c);
     }
+  }
+  ShortenHostMessages(ranks, comms, is_message, &graph.collectives);
+  for (size_t c = 0; c < comms.collectives.size(); ++c) {
+    SplitExposed(comms.collectives[c], is_message[c] != 0, ranks, comms, &graph.collectives[c]);
   }
   graph.order.resize(graph.collectives.size());
   std::iota(graph.order.begin(), graph.order.end(), 0);
@@ -143,7 +201,7 @@ SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComm
     graph.chain_start.push_back(before);
     // A resume takes its blocked time off the pieces that end with it, back as far as it reaches.
     const size_t first = graph.marks.size();
-    for (const Point& point : Points(ranks[r], clock, collective_of[r], graph.collectives)) {
+    for (const Point& point : Points(ranks[r], clock, collective_of[r], {graph.collectives, is_message})) {
       Nanos own = std::max<Nanos>(0, point.at - before);
       before = std::max(before, point.at);
       Nanos blocked = point.exposed;
