@@ -96,17 +96,19 @@ bool ClockAlignment::OffsetBetween(int32_t reference_rank, int32_t member_rank, 
 
 ClockAlignment RecordedClocks(const std::vector<RankComms>& ranks) {
   ClockAlignment out;
-  std::vector<const std::string*> hosts;
+  // Ranks whose files name no host may be on any: each is one of its own.
+  std::vector<std::string> hosts;
   hosts.reserve(ranks.size());
-  for (const RankComms& rank : ranks) hosts.push_back(&rank.host);
-  std::sort(hosts.begin(), hosts.end(), [](const auto* a, const auto* b) { return *a < *b; });
-  for (const std::string* host : hosts) {
-    if (out.clocks.empty() || out.clocks.back().host != *host) out.clocks.push_back({.host = *host});
-  }
   for (const RankComms& rank : ranks) {
-    const auto at = std::lower_bound(out.clocks.begin(), out.clocks.end(), rank.host,
-                                     [](const HostClock& c, const std::string& host) { return c.host < host; });
-    out.clock_of_rank.push_back(static_cast<int32_t>(at - out.clocks.begin()));
+    hosts.push_back(rank.host_known ? rank.host : "?" + std::to_string(rank.rank));
+  }
+  std::vector<std::string> names = hosts;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (const std::string& name : names) out.clocks.push_back({.host = name});
+  for (const std::string& host : hosts) {
+    out.clock_of_rank.push_back(
+        static_cast<int32_t>(std::lower_bound(names.begin(), names.end(), host) - names.begin()));
   }
   out.component.assign(out.clocks.size(), -1);
   return out;

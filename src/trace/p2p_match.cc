@@ -11,6 +11,7 @@
 
 #include "trace/p2p_flow.h"
 #include "trace/p2p_offset.h"
+#include "trace/p2p_partners.h"
 
 namespace headway::trace {
 namespace {
@@ -268,22 +269,13 @@ class PointToPointMatcher {
     }
     constexpr size_t kMost = 128;
     const bool pairs_only = 2 * most <= 3 * least + 4;
-    while (pairs_only && ranks.size() >= 2 && ranks.size() <= kMost) {
-      double best = 0.6;
-      size_t best_i = 0, best_j = 0;
-      for (size_t i = 0; i < ranks.size(); ++i) {
-        for (size_t j = i + 1; j < ranks.size(); ++j) {
-          const double fit = LonelyFit(ranks[i], ranks[j]);
-          if (fit <= best) continue;
-          best = fit;
-          best_i = i;
-          best_j = j;
-        }
+    if (pairs_only && ranks.size() <= kMost) {
+      const auto fit = [&](size_t i, size_t j) { return LonelyFit(ranks[i], ranks[j]); };
+      for (const auto& [i, j] : ChoosePartners(ranks.size(), fit)) {
+        PairLonelyRanks(ranks[i], ranks[j]);
+        ranks[i] = ranks[j] = -1;
       }
-      if (best_j == 0) break;
-      PairLonelyRanks(ranks[best_i], ranks[best_j]);
-      ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_j));
-      ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_i));
+      std::erase(ranks, -1);
     }
     for (const int32_t r : ranks) out_.unmatched += static_cast<int64_t>(lonely_[r].size());
     if (!ranks.empty()) {
@@ -292,9 +284,8 @@ class PointToPointMatcher {
     }
   }
 
-  double LonelyFit(int32_t a, int32_t b) {
-    const auto [at, added] = lonely_fit_.try_emplace({a, b}, 0);
-    if (!added) return at->second;
+  PartnerFit LonelyFit(int32_t a, int32_t b) {
+    PartnerFit fit;
     double sum = 0, flows = 0;
     const std::array<std::pair<std::vector<int32_t>*, std::vector<int32_t>*>, 2> sides{
         {{&lonely_[a].sends, &lonely_[b].receives}, {&lonely_[a].receives, &lonely_[b].sends}}};
@@ -303,9 +294,13 @@ class PointToPointMatcher {
       ++flows;
       if (x->empty() || y->empty()) continue;
       const CommSequence of_a = Sequence(a, *x), of_b = Sequence(b, *y);
-      sum += JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start)).score;
+      const Togetherness together = JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start));
+      sum += together.score;
+      fit.scatter = std::max(fit.scatter, together.scatter);
+      fit.by_ends = !IsHostMessage(of_a, 0);
     }
-    return at->second = flows > 0 ? sum / flows : 0;
+    fit.score = flows > 0 ? sum / flows : 0;
+    return fit;
   }
 
   void PairLonelyRanks(int32_t a, int32_t b) {
@@ -362,7 +357,6 @@ class PointToPointMatcher {
   std::map<std::tuple<RankId, RankId, int32_t>, Traffic> flows_;  // own, peer, group
   std::map<std::pair<int32_t, int32_t>, Traffic> peerless_;       // group, rank index
   std::map<int32_t, Traffic> lonely_;                             // rank index
-  std::map<std::pair<int32_t, int32_t>, double> lonely_fit_;
   std::map<PairKey, std::vector<Pair>> pairs_;
 };
 
