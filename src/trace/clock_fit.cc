@@ -44,10 +44,7 @@ class Fitter {
     centre_.resize(rounds.size());
     spread_.resize(rounds.size());
     narrow_.resize(rounds.size());
-    for (size_t r = 0; r < rounds.size(); ++r) {
-      const double ratio = ClockRounds::kOfDevices / rounds.deviation[r];
-      narrow_[r] = ratio * ratio;
-    }
+    for (size_t r = 0; r < rounds.size(); ++r) narrow_[r] = std::pow(ClockRounds::kOfDevices / rounds.deviation[r], 2);
   }
 
   ClockFits Fit() {
@@ -172,9 +169,8 @@ class Fitter {
     for (size_t c = 0; c < theta_.size(); ++c) {
       if (start_.root[c] < 0) continue;
       const auto root = static_cast<size_t>(start_.root[c]);
-      const auto drift_root = static_cast<size_t>(drift_root_[root]);
       const double move = by[c] - by[root];
-      const double tilt = drifts_[c] != 0 ? turn[c] - turn[drift_root] : 0;
+      const double tilt = drifts_[c] != 0 ? turn[c] - turn[static_cast<size_t>(drift_root_[root])] : 0;
       theta_[c] += move;
       slope_[c] += tilt;
       largest = std::max(largest, std::abs(move) + std::abs(tilt) * kDriftSpan);
@@ -214,9 +210,10 @@ class Fitter {
     }
     double weights = 0, squares = 0, sx = 0;
     for (const int32_t i : mine) {
-      weights += FitWeight(static_cast<size_t>(i));
-      squares += FitWeight(static_cast<size_t>(i)) * FitWeight(static_cast<size_t>(i));
-      sx += FitWeight(static_cast<size_t>(i)) * x_[static_cast<size_t>(i)];
+      const double w = FitWeight(static_cast<size_t>(i));
+      weights += w;
+      squares += w * w;
+      sx += w * x_[static_cast<size_t>(i)];
     }
     const double mean = sx / weights;
     double square = 0, sxx = 0;
@@ -253,7 +250,7 @@ class Fitter {
     return weight_[reading] * RoundWeight(static_cast<size_t>(start_.round_of[reading]));
   }
 
-  // Distance to the other members: in a round of two, the centre lies half way.
+  // Distance to the other members: a centre of two lies half way.
   [[nodiscard]] double FullResidual(size_t reading) const {
     const auto r = static_cast<size_t>(start_.round_of[reading]);
     const double n = rounds_.begin[r + 1] - rounds_.begin[r];
@@ -299,9 +296,8 @@ class Fitter {
   // Pushes clocks apart until nobody ends before the last has begun: first the small violations, then larger ones, as
   // long as all can be met together. What cannot is no matter of clocks (rows that do not belong together): counted.
   void EnforceOrder() {
-    std::vector<Weighted> natural(rounds_.size());
-    for (size_t r = 0; r < rounds_.size(); ++r) natural[r] = {rounds_.deviation[r], narrow_[r]};
-    const double scale = scale_ * WeightedQuantile(&natural, 0.5);
+    const auto narrowest = std::min_element(rounds_.deviation.begin(), rounds_.deviation.end());
+    const double scale = narrowest == rounds_.deviation.end() ? 0 : scale_ * *narrowest;
     for (double limit = std::max(kSmallViolation, 20 * scale); limit < kLargestViolation; limit *= 4) {
       const std::vector<double> before = theta_;
       if (PushApart(limit)) continue;
@@ -362,8 +358,9 @@ class Fitter {
       fit.reference = start_.base[c] + start_.origin[c];
       const double room = (up[c] + down[c]) / 2;
       const Scatter scatter = ScatterAt(c);
-      const double most = std::max(scatter.ends, scatter.lasting);
-      fit.residual = static_cast<Nanos>(std::ceil(std::max(std::min(most, room), kCausalSlack))) + bias[c];
+      // The room bounds a constant, not what a drift that was not fitted does over the window.
+      const double most = std::max(std::min(std::max(scatter.ends, scatter.lasting), room), scatter.wander);
+      fit.residual = static_cast<Nanos>(std::ceil(std::max(most, kCausalSlack))) + bias[c];
     }
     return fits;
   }
@@ -372,13 +369,13 @@ class Fitter {
     std::vector<RoundEnd> ends;
     for (const int32_t i : start_.readings_of[clock]) {
       const size_t r = RoundOf(i);
-      ends.push_back({FullResidual(static_cast<size_t>(i)), spread_[r], rounds_.lasting[r], narrow_[r]});
+      const auto at = static_cast<size_t>(i);
+      ends.push_back({FullResidual(at), spread_[r], rounds_.lasting[r], narrow_[r], x_[at],
+                      rounds_.begin[r + 1] - rounds_.begin[r]});
     }
     return ScatterOf(ends);
   }
-  [[nodiscard]] size_t RoundOf(int32_t reading) const {
-    return static_cast<size_t>(start_.round_of[static_cast<size_t>(reading)]);
-  }
+  [[nodiscard]] size_t RoundOf(int32_t i) const { return static_cast<size_t>(start_.round_of[static_cast<size_t>(i)]); }
 
   const ClockRounds& rounds_;
   ClockStart start_;
