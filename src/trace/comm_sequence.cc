@@ -220,7 +220,7 @@ ShiftFit BestShift(const CommSequence& reference, const CommSequence& member, st
 Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
   constexpr Nanos kSlack = 20 * kMicrosecond;  // clocks of devices of one host, rounding
   constexpr Nanos kDriftsFrom = kMillisecond;
-  constexpr int32_t kSamples = 128;
+  constexpr int32_t kSamples = 128, kEnds = 48;
   Togetherness out;
   const int32_t longest = std::max(reference.size(), member.size());
   if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;
@@ -237,7 +237,7 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
     const CommInstance& theirs = reference[row(j) + fit.shift];
     least = std::max(least, mine.start - theirs.end);
     most = std::min(most, mine.end - theirs.start);
-    ends.push_back({theirs.end, mine.end});
+    if (j % (1 + count / kEnds) == 0) ends.push_back({theirs.end, mine.end});
   }
   const EndAgreement agreement = AgreementOfEnds(ends);
   out.scatter = agreement.scatter;
