@@ -14,8 +14,9 @@ namespace {
 constexpr int64_t kReadings = 400'000;  // wanted; groups with few operations keep them all
 constexpr int64_t kLeastOfGroup = 64;   // rounds of every group, as far as kMostReadings allows
 constexpr int64_t kMostReadings = 1'000'000;
-constexpr double kOfHosts = 1e5;     // ns: how far apart ends of the shortest operations of a host backend lie
-constexpr double kOfDuration = 0.1;  // of an operation's duration: how far apart its ends may lie
+constexpr double kOfHosts = 1e5;              // ns: how far apart ends of the shortest operations of a host backend lie
+constexpr double kOfDuration = 0.1;           // of an operation's duration: how far apart its ends may lie
+constexpr double kOfDurationEachTime = 0.01;  // the same on devices, each time the same way
 constexpr Nanos kLooseEnds = kMillisecond;
 
 bool EndsAreShared(CommOp op) {
@@ -127,7 +128,7 @@ class RoundCollector {
     }
     const double of_duration = kOfDuration * static_cast<double>(shortest);
     const double apart = std::hypot(on_device ? ClockRounds::kOfDevices : kOfHosts, of_duration);
-    rounds_.Close(apart, on_device ? 0 : apart);
+    rounds_.Close(apart, on_device ? kOfDurationEachTime * static_cast<double>(shortest) : apart);
   }
 
   [[nodiscard]] bool IsMessage(const Collective& collective) const {
