@@ -6,10 +6,14 @@
 #include <memory>
 #include <optional>
 
+#include "base/gzip_source.h"
 #include "base/input_set.h"
 #include "base/parallel.h"
 #include "base/peek_source.h"
+#include "base/tar_header.h"
 #include "base/text.h"
+#include "base/zip_archive.h"
+#include "base/zstd_source.h"
 #include "cli/terminal.h"
 #include "pattern/hwp_reader.h"
 #include "trace/rank_identity.h"
@@ -22,6 +26,8 @@ using pattern::RankPattern;
 namespace {
 
 constexpr size_t kSniffBytes = 4096;
+constexpr std::string_view kArchiveInside = "this is an archive inside an archive; unpack the outer one";
+constexpr std::string_view kPackedTwice = "this is packed twice; unpack it once";
 
 // What one input item gave.
 struct ItemResult {
@@ -55,9 +61,12 @@ Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
     if (chunk->empty()) break;
     if (Result<void> fed = reader->Feed(*chunk); !fed) return std::unexpected(fed.error());
   }
-  if (Result<void> finished = reader->Finish(); !finished) return std::unexpected(finished.error());
-  if (builder.events() == 0) return MakeError(ErrorCode::kUnsupported, "the file holds no events", source->name());
-  if (const std::optional<Error> damage = source->damage()) {
+  const std::optional<Error> damage = source->damage();
+  if (Result<void> finished = reader->Finish(); !finished) return std::unexpected(damage.value_or(finished.error()));
+  if (builder.events() == 0) {
+    return std::unexpected(damage.value_or(Error{ErrorCode::kUnsupported, "the file holds no events", source->name()}));
+  }
+  if (damage) {
     extra.Add(trace::ProblemKind::kDropped, "file-damaged", -1, damage->message);
   }
   trace::ImportLog log = reader->log();
@@ -65,6 +74,21 @@ Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
   trace::RankMeta meta = reader->TakeMeta();
   meta.source = source->name();
   return builder.Finish(std::move(meta), reader->names(), std::move(log));
+}
+
+// Why an item whose unpacked bytes begin with `first` gives nothing.
+Error NoTrace(const InputItem& item, const Peeked& peeked) {
+  if (const std::optional<Error> damage = peeked.source->damage()) return *damage;
+  const std::string_view first = peeked.first;
+  std::string message = "this is no trace that headway can read";
+  if (first.empty()) {
+    message = "the file is empty";
+  } else if (LooksLikeZip(first) || LooksLikeTar(first)) {
+    message = kArchiveInside;
+  } else if (LooksLikeGzip(first) || LooksLikeZstd(first)) {
+    message = kPackedTwice;
+  }
+  return {ErrorCode::kUnsupported, std::move(message), item.display_name};
 }
 
 ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::NameRules>& rules,
@@ -94,9 +118,7 @@ ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::Na
   }
   const trace::TraceFormat* format = trace::FindTraceFormat(peeked.first, item.display_name);
   if (format == nullptr) {
-    out.problems.push_back({ErrorCode::kUnsupported,
-                            peeked.first.empty() ? "the file is empty" : "this is no trace that headway can read",
-                            item.display_name});
+    out.problems.push_back(NoTrace(item, peeked));
     return out;
   }
   Result<RankPattern> rank = Fold(peeked.source.get(), *format, rules, fold);
@@ -251,7 +273,8 @@ void RemarkProblems(std::string_view command, const std::vector<Error>& problems
   constexpr size_t kShown = 3;
   size_t other = 0, shown = 0, more = 0;
   for (const Error& problem : problems) {
-    if (problem.code == ErrorCode::kUnsupported) {
+    const bool hides_traces = problem.message == kArchiveInside || problem.message == kPackedTwice;
+    if (problem.code == ErrorCode::kUnsupported && !hides_traces) {
       ++other;
     } else if (shown < kShown) {
       ++shown;

@@ -10,6 +10,7 @@ std::span<const Analysis> Analyses() {
       {"own-time", "ranks whose own time is longer than their peers'", RunOwnTimeAnalysis},
       {"stages", "pipeline stages that take longer than the others", RunStageAnalysis},
       {"links", "transfers that are slow while nobody is late", RunLinkAnalysis},
+      {"collectives", "many small collectives, and transfers that no work hides", RunCollectivesAnalysis},
       {"late-entry", "ranks that enter the window later than the others", RunLateEntryAnalysis},
       {"device", "copies and launches that keep a device idle", RunDeviceAnalysis},
       {"long-steps", "steps in which all ranks take longer than in the others", RunLongStepsAnalysis},

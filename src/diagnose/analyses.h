@@ -9,6 +9,7 @@ namespace headway::diagnose {
 void RunOwnTimeAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunStageAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLinkAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunCollectivesAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLateEntryAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunDeviceAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLongStepsAnalysis(const AnalysisInput& input, AnalysisOutput* out);

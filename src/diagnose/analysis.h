@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diagnose/candidate.h"
+#include "diagnose/channels.h"
 #include "diagnose/excess.h"
 #include "diagnose/function_view.h"
 #include "diagnose/job.h"
@@ -16,7 +17,9 @@ namespace headway::diagnose {
 struct AnalysisInput {
   const Job& job;
   const ExcessTable& excess;
+  const ExcessTable& beside_compute;  // the same without what devices compute
   const WaitTable& waits;
+  const std::vector<Channel>& channels;
   FunctionView* view;  // shared cache of names; no analysis changes what another sees
 };
 

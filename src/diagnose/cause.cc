@@ -83,6 +83,15 @@ Cause Paused(const CauseContext& context) {
       "(record stacks to tell)"};
 }
 
+// A hole shorter than the longest kernel does not show as the longest stretch.
+Cause StoodStill(const Explanation& why, const CauseContext& context) {
+  Cause cause = Paused(context);
+  cause.sentence = "The device stood idle for " + FormatDuration(why.by_class[static_cast<size_t>(WorkClass::kIdle)]) +
+                   " while its host recorded nothing" +
+                   (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same");
+  return cause;
+}
+
 // Causes that the function's own name gives away.
 Cause ByName(const Explanation& why) {
   const std::string path = Lower(why.function + " " + why.leaf);
@@ -96,7 +105,8 @@ Cause ByName(const Explanation& why) {
             "write checkpoints asynchronously or from a copy in host memory"};
   }
   if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
-                    "aot_dispatcher", "_inductor/", "triton/compiler", "convert_frame"})) {
+                    "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
+                    "convert_frame"})) {
     return {"compile-or-load", why.function, why.function + " " + Times(why),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }
@@ -110,7 +120,21 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   const WorkClass dominant = Dominant(why);
   const std::string leaf = Lower(why.leaf);
   const bool one_piece = context.longest_stretch * 10 >= context.excess * 6;
+  const bool beside = dominant == WorkClass::kRuntime || dominant == WorkClass::kHost || dominant == WorkClass::kIdle;
+  if (context.has_device && beside && context.syncs >= context.peer_syncs + 3) {
+    return {"hidden-sync", why.function,
+            "Its host waits for the device " + FormatFixed(context.syncs, 0) + " times a step, on its peers " +
+                FormatFixed(context.peer_syncs, 0) + " times; the device stands idle after each",
+            "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
+  }
   if (context.has_device && HostIsSlowThroughout(why)) return SlowThroughout(why);
+  if (context.has_device && (beside || dominant == WorkClass::kInput) && context.host.is_throughout) {
+    return {"slow-host", "",
+            "All that its host does takes " + FormatRatio(context.host.ratio) +
+                " the time it takes on its peers, most of it behind the device; what shows is " +
+                pattern::ToString(dominant),
+            "look for CPU limits (cgroup quota), low clocks or other processes on this host"};
+  }
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,
@@ -155,6 +179,10 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   if (!context.has_device && !steady && !one_piece && !context.confirmed) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
+  }
+  if (context.has_device && context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
+      why.function.empty() && why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
+    return StoodStill(why, context);
   }
   if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle))
     return Paused(context);

@@ -107,6 +107,42 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
   }
 }
 
+bool IsHostWork(const RankPattern& rank, pattern::FunctionId function) {
+  const WorkClass c = (*rank.function_table)[static_cast<size_t>(function)].work_class;
+  return c == WorkClass::kRuntime || c == WorkClass::kHost || c == WorkClass::kIdle;
+}
+
+// Idle behind the host from this share of the step on is worth a remark, and from the second one a warning: every job
+// has some.
+constexpr int kLaunchPercent = 2;
+constexpr int kLaunchWarningPercent = 20;
+
+// Some steps end with a wait or two (the loss is read); from so many on they are inside the step.
+constexpr double kManySyncs = 4;
+constexpr int kSyncPercent = 1;
+constexpr double kIdlePerSync = 200e3;  // ns; until the host has launched again. More has other causes
+
+double SyncsPerStep(const Job& job) {
+  int64_t syncs = 0, steps = 0;
+  for (const RankPattern& rank : job.ranks) {
+    for (const pattern::Step& step : rank.steps) syncs += step.syncs;
+    steps += static_cast<int64_t>(rank.steps.size());
+  }
+  return static_cast<double>(syncs) / static_cast<double>(std::max<int64_t>(1, steps));
+}
+
+// After each wait the device stands still until the host has launched again.
+void DescribeSyncs(double syncs, Nanos idle, report::Finding* f) {
+  f->cause = "hidden-sync";
+  f->id = "hidden-sync";
+  f->sentence = "The host waits for the device " + FormatFixed(syncs, 0) +
+                " times a step, and the device stands idle each time until the next launch: " + Milliseconds(idle) +
+                " a step.";
+  f->suggestion = "avoid .item(), .cpu(), nonzero and prints of tensors inside the step";
+  f->evidence.push_back({"calls that wait for the device, per step", FormatFixed(syncs, 1), "1", "",
+                         "expected: at most one, where the loss is read"});
+}
+
 // The device idle while the host works, with launches that find the stream empty.
 void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Nanos> cost;
@@ -115,9 +151,12 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
     Nanos gap = 0;
     for (const pattern::Step& step : rank.steps) {
       const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
-      // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's.
-      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows)
-        gap += of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+      // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's. One
+      // long hole is a call that takes its time, many small ones are launches that come too late.
+      const Nanos idle = of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+      const bool many = step.longest_stretch_function < 0 || step.longest_stretch * 2 < idle ||
+                        !IsHostWork(rank, step.longest_stretch_function);
+      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows && many) gap += idle;
       launches += step.launches;
       rows += step.device_rows;
     }
@@ -127,9 +166,19 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   for (const Nanos c : cost) mean += c;
   mean /= static_cast<Nanos>(std::max<size_t>(1, cost.size()));
   Candidate candidate;
-  if (mean * 5 < in.job.median_step || !Begin(in, cost, &candidate)) return;
-  candidate.at_most_info = in.job.num_steps() < 3;  // a single profiled step is slow to launch by being profiled
+  const double syncs = SyncsPerStep(in.job);
+  const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
+  const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
+  if (most * 100 < in.job.median_step * (is_sync ? kSyncPercent : kLaunchPercent) || !Begin(in, cost, &candidate))
+    return;
+  // A single profiled step is slow to launch by being profiled.
+  candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;
   report::Finding& f = candidate.finding;
+  if (is_sync) {
+    DescribeSyncs(syncs, mean, &f);
+    out->candidates.push_back(std::move(candidate));
+    return;
+  }
   f.cause = "launch-bound";
   f.id = "launch-bound";
   const auto steps = static_cast<int64_t>(std::max<size_t>(1, in.job.num_steps() * in.job.num_ranks()));

@@ -6,6 +6,7 @@
 #include "diagnose/analysis.h"
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
+#include "diagnose/repeats.h"
 
 namespace headway::diagnose {
 
@@ -21,6 +22,8 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   out.job.load_function_steps = options.load_function_steps;
   out.waits = SplitWaits(out.job);
   const ExcessTable excess = ComputeExcess(out.job);
+  const ExcessTable beside_compute = ComputeExcess(out.job, OwnPart::kBesideCompute);
+  const std::vector<Channel> channels = CollectChannels(out.job);
   FunctionView view(out.job);
   AnalysisOutput found;
   // Without any length of time there is nothing to compare.
@@ -33,9 +36,10 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
       found.not_checked.push_back({analysis.what, "switched off by --skip"});
       continue;
     }
-    analysis.run({out.job, excess, out.waits, &view}, &found);
+    analysis.run({out.job, excess, beside_compute, out.waits, channels, &view}, &found);
     ++out.analyses_run;
   }
+  DropRepeats(&found.candidates);
   Priced priced = PriceCandidates(out.job, std::move(found.candidates), options.threads);
   out.findings = std::move(priced.findings);
   out.all_removed_per_step = priced.all_removed_per_step;

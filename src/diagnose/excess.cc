@@ -33,9 +33,14 @@ Nanos Deviation(const std::vector<Nanos>& values) {
   return static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(distance))));
 }
 
+Nanos TimeOf(const pattern::Step& step, OwnPart part) {
+  const Nanos compute = step.by_class[static_cast<size_t>(pattern::WorkClass::kCompute)];
+  return OwnTime(step) - (part == OwnPart::kAll ? 0 : compute);
+}
+
 }  // namespace
 
-ExcessTable ComputeExcess(const Job& job) {
+ExcessTable ComputeExcess(const Job& job, OwnPart part) {
   const size_t num_steps = job.num_steps();
   const size_t num_ranks = job.num_ranks();
   ExcessTable table;
@@ -45,10 +50,10 @@ ExcessTable ComputeExcess(const Job& job) {
   table.typical.assign(num_ranks, 0);
   for (size_t r = 0; r < num_ranks; ++r) {
     for (size_t s = 0; s < num_steps; ++s) {
-      if (const pattern::Step* step = job.StepOf(r, s)) table.own[r * num_steps + s] = OwnTime(*step);
+      if (const pattern::Step* step = job.StepOf(r, s)) table.own[r * num_steps + s] = TimeOf(*step, part);
     }
   }
-  const Nanos floor = job.median_step * 3 / 1000;
+  const Nanos floor = job.median_step * (part == OwnPart::kAll ? 3 : 1) / 1000;
   for (const std::vector<int32_t>& members : job.classes) {
     std::vector<std::pair<Nanos, size_t>> order;
     std::vector<Nanos> sorted;

@@ -11,6 +11,10 @@ namespace headway::diagnose {
 
 inline constexpr Nanos kNoValue = INT64_MIN;
 
+// Which time of a step: all of a rank's own, or without what its device computes. How long kernels take varies with the
+// data; what comes between them does not, so that far less of it shows.
+enum class OwnPart : uint8_t { kAll, kBesideCompute };
+
 // Own time minus the median own time of the other ranks of the class in the same step. With two others: their mean.
 struct ExcessTable {
   size_t steps = 0;
@@ -19,14 +23,14 @@ struct ExcessTable {
   std::vector<Nanos> typical;  // by rank: median over steps of its excess
   // By class: how much a rank changes between steps (of its excess, or of its own time, whichever varies less), and the
   // ranks' typical excess among each other (which also bounds the former from below where there are under three steps);
-  // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step.
+  // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step (0.1 % beside compute).
   std::vector<Nanos> step_noise;
   std::vector<Nanos> rank_noise;
 
   [[nodiscard]] Nanos At(size_t rank, size_t step) const { return excess[rank * steps + step]; }
 };
 
-[[nodiscard]] ExcessTable ComputeExcess(const Job& job);
+[[nodiscard]] ExcessTable ComputeExcess(const Job& job, OwnPart part = OwnPart::kAll);
 
 // Median of the values (the mean of the middle two); 0 of none. Sorts its argument.
 [[nodiscard]] Nanos Median(std::vector<Nanos> values);

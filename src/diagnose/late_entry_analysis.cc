@@ -28,21 +28,28 @@ void AddLastArrivers(const AnalysisInput& in, report::Finding* finding) {
   }
 }
 
-// How long after the first member each rank arrived at the first collective it took part in; by rank index.
+// How much later than most of its peers each rank arrived at the first operation of its window; by rank index.
 std::vector<Nanos> FirstLateness(const Job& job) {
-  std::vector<Nanos> late(job.num_ranks(), -1);
-  for (const int32_t c : job.graph.order) {
-    const auto& members = job.comms.collectives[static_cast<size_t>(c)].members;
-    const auto arrival = [&job](const trace::CollectiveMember& m) {
-      const auto r = static_cast<size_t>(m.rank_index);
-      return Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])],
-                   job.ranks[r].comms.instances[static_cast<size_t>(m.instance)].start);
-    };
-    Nanos first = INT64_MAX;
-    for (const auto& member : members) first = std::min(first, arrival(member));
-    for (const auto& member : members) {
-      Nanos& mine = late[static_cast<size_t>(member.rank_index)];
-      if (mine < 0) mine = arrival(member) - first;
+  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), 0);
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
+    for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
+      if (instance.start < job.ranks[r].window_start) continue;
+      arrival[r] = Align(clock, instance.start);
+      break;
+    }
+  }
+  for (const std::vector<int32_t>& members : job.classes) {
+    std::vector<Nanos> known;
+    for (const int32_t r : members) {
+      if (arrival[static_cast<size_t>(r)] != kNoValue) known.push_back(arrival[static_cast<size_t>(r)]);
+    }
+    if (known.empty()) continue;
+    std::sort(known.begin(), known.end());
+    const Nanos usual = known[(known.size() - 1) / 2];
+    for (const int32_t r : members) {
+      const auto i = static_cast<size_t>(r);
+      if (arrival[i] != kNoValue) late[i] = arrival[i] - usual;
     }
   }
   return late;
@@ -93,6 +100,12 @@ std::vector<Skew> Skews(const Job& job) {
     for (const Nanos x : later[r]) away.push_back(std::abs(x - out[r].usual));
     out[r].noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
   }
+  // Against where most ranks enter, their places taken into account: the lower middle again.
+  std::vector<Nanos> late;
+  for (const Skew& skew : out) late.push_back(skew.first - skew.usual);
+  std::sort(late.begin(), late.end());
+  const Nanos most = late.empty() ? 0 : late[(late.size() - 1) / 2];
+  for (Skew& skew : out) skew.first -= most;
   return out;
 }
 

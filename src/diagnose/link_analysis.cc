@@ -69,6 +69,33 @@ struct Marked {
   RingOrder order;
 };
 
+constexpr double kBeyondChance = 3.5;  // standard deviations
+
+// Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
+// must show the sender, too.
+bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
+  if (order.of < 6 || order.z_last < kBeyondChance) return false;
+  const Nanos transfer = MedianTransfer(job, channel);
+  if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
+  return order.z_first >= kBeyondChance && order.first != order.last && order.lag * 100 >= transfer * 4;
+}
+
+// In a ring of n the ends of an all-reduce are apart by (n - 1) / 2 (n - 1) of what the slow link costs it, or less
+// where the message goes round in several pieces; of an all-gather by all of it.
+void RemoveStagger(const Job& job, const std::vector<Marked>& marked, Candidate* candidate) {
+  candidate->excess.assign(job.num_steps(), 0);
+  for (const Marked& m : marked) {
+    const Nanos transfer = MedianTransfer(job, *m.channel);
+    if (transfer <= 0) continue;
+    const Nanos cost = std::min(transfer / 2, m.order.lag * (m.channel->op == CommOp::kAllReduce ? 2 : 1));
+    const double keep = 1 - static_cast<double>(cost) / static_cast<double>(transfer);
+    ScaleTransfers(job, m.channel->calls, keep, &candidate->edit);
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      candidate->excess[s] += cost * static_cast<Nanos>(m.channel->CallsOf(s).size());
+    }
+  }
+}
+
 // From the order of ends alone: who receives over the slowest link of this group, and where known who sends.
 Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const Channels& all) {
   Candidate candidate;
@@ -79,8 +106,9 @@ Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const 
   std::string order;
   const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(all.front()->group)];
   for (const Marked& m : marked) {
-    // A device library chooses its own order of the ring: the member that ends first is the one that sends.
-    const bool first_tells = !host_backend && m.order.z_first >= 3.5 && m.order.first != m.order.last;
+    // The member that ends first is the one that sends, whatever order a library gives its ring. Processes that share
+    // cores end in any order: of a host backend the ring it is known to use decides.
+    const bool first_tells = !host_backend && m.order.z_first >= kBeyondChance && m.order.first != m.order.last;
     const RankId sender = first_tells ? m.order.first : RingSender(group, m.channel->op, m.order.last, host_backend);
     ends.insert(m.order.last);
     if (sender >= 0) {
@@ -114,11 +142,17 @@ Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const 
   finding.sentence = "Transfers are slow though nobody is late: " + order + ".";
   finding.suggestion =
       "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
-  candidate.excess = ExcessBySteps(job, all, kKeep);
+  if (host_backend) {
+    candidate.excess = ExcessBySteps(job, all, kKeep);
+    for (const Channel* channel : all) ScaleTransfers(job, channel->calls, kKeep, &candidate.edit);
+    finding.evidence.push_back(
+        {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
+  } else {
+    RemoveStagger(job, marked, &candidate);
+    finding.evidence.push_back({"gain is estimated from", "the order of ends", "", "",
+                                "a slow link costs at least twice what the ends lie apart"});
+  }
   finding.when = ClassifyWhen(candidate.excess, job.steps);
-  finding.evidence.push_back(
-      {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
-  for (const Channel* channel : all) ScaleTransfers(job, channel->calls, kKeep, &candidate.edit);
   return candidate;
 }
 
@@ -145,6 +179,8 @@ Candidate MakeSlowFabric(const Job& job, const Channels& channels, Nanos exposed
                      " of the step though nobody is late, and no member of a group ends later than the others.";
   finding.confidence = report::Confidence::kSuspected;
   finding.confidence_reason = "no faster transfers in this job to compare with";
+  // A device's program may wait for its transfers by design; its network is judged by what it reaches.
+  candidate.at_most_info = job.ranks.front().has_device;
   for (const Channel* channel : channels) {
     if (finding.evidence.size() >= 5) break;
     finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(channel->op),
@@ -195,14 +231,15 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
   for (const SlowChannel& s : slow) {
     for (const Nanos t : channels[s.channel].actual) struck += t;
   }
-  if (slow.size() >= 2 && struck * 10 > all * 7) {
+  const bool has_device = job.ranks.front().has_device;  // a host backend's transfers vary with the host's load
+  if (has_device && slow.size() >= 2 && struck * 10 > all * 7) {
     out->candidates.push_back(MakeFabricInSomeSteps(job, channels, slow));
     return explained;
   }
   for (Egress& egress : Localise(job, channels, std::move(slow), Against::kOtherSteps)) {
     NarrowByOrder(job, channels, &egress);
     const bool is_one = egress.sides.size() == 1;
-    if (!is_one && !job.ranks.front().has_device) continue;  // a host backend's transfers vary with the host's load
+    if (!is_one && !has_device) continue;
     for (const SlowChannel& s : egress.slow) explained.insert(channels[s.channel].group);
     out->candidates.push_back(is_one ? MakeSlowEgress(job, channels, egress, Against::kOtherSteps)
                                      : MakeFabricInSomeSteps(job, channels, egress.slow));
@@ -215,7 +252,7 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
 void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.median_step <= 0) return;
-  const std::vector<Channel> channels = CollectChannels(job);
+  const std::vector<Channel>& channels = in.channels;
   const std::set<int32_t> explained = FindEgress(job, channels, out);
   Channels unexplained;
   std::map<int32_t, Channels> by_group;
@@ -228,11 +265,11 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     for (const Channel* channel : kinds) {
       if (channel->ranks.size() < 3 || !IsRing(channel->op)) continue;
       const RingOrder order = OrderOfEnds(job, channel->calls);
-      // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself.
-      if (order.of >= 6 && order.z_last >= 3.5 && order.lag * 100 >= MedianTransfer(job, *channel) * 15)
-        marked.push_back({channel, order});
+      if (IsStaggered(job, *channel, order)) marked.push_back({channel, order});
     }
-    if (!marked.empty() && ExposedPerStep(job, kinds) * 10 >= job.median_step) {
+    // Processes that share cores are apart by chance: only where transfers hold a good part of the step.
+    const bool enough = job.ranks.front().has_device || ExposedPerStep(job, kinds) * 10 >= job.median_step;
+    if (!marked.empty() && enough) {
       out->candidates.push_back(MakeSlowLink(job, marked, kinds));
     } else {
       unexplained.insert(unexplained.end(), kinds.begin(), kinds.end());

@@ -2,6 +2,8 @@
 // Steps in which all peers together take longer than in their other steps: a checkpoint, a compilation, an evaluation.
 // No rank stands out, so each is held against its own other steps.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
@@ -24,10 +26,12 @@ struct LongSteps {
   Nanos noise = 0;
 };
 
-// What a step must be longer by. Ranks that share processors disturb one another: all may be late by chance.
-Nanos Threshold(const Job& job, Nanos noise) {
-  return std::max(4 * noise, job.median_step * (job.ranks.front().has_device ? 1 : 15) / 100);
-}
+// What a step must be longer by.
+Nanos Threshold(const Job& job, Nanos noise) { return std::max(4 * noise, job.median_step / 100); }
+
+// Ranks that share processors disturb one another: all may be late by chance. Below this share of a step only a
+// function that its name gives away is believed.
+constexpr int kDisturbedPercent = 15;
 
 LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
   const size_t num_steps = in.job.num_steps();
@@ -61,26 +65,6 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
   return out;
 }
 
-// Programs of several stages wait for one another: struck in the same steps they are struck by one thing.
-void Join(const LongSteps& more, LongSteps* all) {
-  all->ranks.insert(all->ranks.end(), more.ranks.begin(), more.ranks.end());
-  for (size_t s = 0; s < all->cost.size(); ++s) all->cost[s] = std::max(all->cost[s], more.cost[s]);
-  all->noise = std::max(all->noise, more.noise);
-}
-
-std::vector<LongSteps> FindAll(const AnalysisInput& in) {
-  std::vector<LongSteps> out;
-  for (size_t c = 0; c < in.job.classes.size(); ++c) {
-    LongSteps found = FindLongSteps(in, c);
-    // One rank alone may be slow in these steps; that all are takes at least two, or the whole job.
-    if (found.struck.empty() || found.quiet.empty() || (found.ranks.size() < 2 && in.job.num_ranks() > 1)) continue;
-    const auto same =
-        std::find_if(out.begin(), out.end(), [&](const LongSteps& l) { return l.struck == found.struck; });
-    same == out.end() ? out.push_back(std::move(found)) : Join(found, &*same);
-  }
-  return out;
-}
-
 Nanos StretchBeyondQuiet(const Job& job, const LongSteps& steps) {
   std::vector<Nanos> usual;
   const size_t r = steps.ranks.front();
@@ -102,7 +86,7 @@ bool IsClaimed(const std::string& cause) {
          cause == "paused-process";
 }
 
-Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps) {
+Cause NameOf(const AnalysisInput& in, const LongSteps& steps) {
   const Job& job = in.job;
   const size_t first = steps.ranks.front();
   std::vector<Sample> references;
@@ -115,19 +99,65 @@ Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps) {
   context.longest_stretch = StretchBeyondQuiet(job, steps);
   context.stacks_recorded = job.ranks[first].meta.with_stack;
   context.confirmed = why.node >= 0;
-  const Cause cause = NameCause(why, context);
+  return NameCause(why, context);
+}
+
+// Those of `steps` at `struck` alone.
+LongSteps Only(const LongSteps& steps, std::vector<size_t> struck) {
+  LongSteps out = steps;
+  std::fill(out.cost.begin(), out.cost.end(), 0);
+  for (const size_t s : struck) out.cost[s] = steps.cost[s];
+  out.struck = std::move(struck);
+  return out;
+}
+
+// A checkpoint and a compilation in different steps are two causes.
+std::vector<LongSteps> SplitByCause(const AnalysisInput& in, const LongSteps& steps) {
+  constexpr size_t kMostLookedAt = 32;  // one by one
+  if (steps.struck.size() > kMostLookedAt) return {steps};
+  std::map<std::string, std::vector<size_t>> by_cause;
+  for (const size_t s : steps.struck) by_cause[NameOf(in, Only(steps, {s})).name].push_back(s);
+  std::vector<LongSteps> out;
+  for (auto& [cause, struck] : by_cause) out.push_back(Only(steps, std::move(struck)));
+  return out;
+}
+
+// Programs of several stages wait for one another: struck in the same steps they are struck by one thing.
+void Join(const LongSteps& more, LongSteps* all) {
+  all->ranks.insert(all->ranks.end(), more.ranks.begin(), more.ranks.end());
+  for (size_t s = 0; s < all->cost.size(); ++s) all->cost[s] = std::max(all->cost[s], more.cost[s]);
+  all->noise = std::max(all->noise, more.noise);
+}
+
+std::vector<LongSteps> FindAll(const AnalysisInput& in) {
+  std::vector<LongSteps> out;
+  for (size_t c = 0; c < in.job.classes.size(); ++c) {
+    const LongSteps found = FindLongSteps(in, c);
+    // One rank alone may be slow in these steps; that all are takes at least two, or the whole job.
+    if (found.struck.empty() || found.quiet.empty() || (found.ranks.size() < 2 && in.job.num_ranks() > 1)) continue;
+    for (LongSteps& part : SplitByCause(in, found)) {
+      const auto same =
+          std::find_if(out.begin(), out.end(), [&](const LongSteps& l) { return l.struck == part.struck; });
+      same == out.end() ? out.push_back(std::move(part)) : Join(part, &*same);
+    }
+  }
+  return out;
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps, const Cause& cause) {
+  const Job& job = in.job;
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   finding.cause = cause.name;
   FillScope(job, steps.ranks, &finding.scope);
-  finding.id = cause.name + "-steps-" + std::to_string(finding.scope.ranks.front());
+  finding.id = cause.name + "-step-" + std::to_string(job.steps[steps.struck.front()]);
   finding.headline = Who(job, finding.scope);
   finding.scope.function = cause.function;
-  finding.when = context.when;
-  finding.sentence = "In these steps " +
-                     std::string(steps.ranks.size() == job.num_ranks() ? "every rank takes" : "these ranks all take") +
-                     " longer than in " + (steps.ranks.size() == job.num_ranks() ? "its" : "their") + " others. " +
-                     cause.sentence + ".";
+  finding.when = ClassifyWhen(steps.cost, job.steps);
+  const bool all = steps.ranks.size() == job.num_ranks();
+  finding.sentence = std::string("In ") + (steps.struck.size() == 1 ? "this step " : "these steps ") +
+                     (all ? "every rank takes" : "these ranks all take") + " longer than in " +
+                     (all ? "its" : "their") + " others. " + cause.sentence + ".";
   finding.suggestion = cause.name == "paused-process"
                            ? "record Python stacks to see what ran: a checkpoint, an evaluation, a compilation, a "
                              "garbage collection"
@@ -145,11 +175,16 @@ Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps) {
 
 void RunLongStepsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_steps() < 3) return;
+  const bool has_device = in.job.num_ranks() > 0 && in.job.ranks.front().has_device;
   for (const LongSteps& steps : FindAll(in)) {
-    Candidate candidate = MakeCandidate(in, steps);
+    const Cause cause = NameOf(in, steps);
     // More to compute in some steps is how data are.
-    if (candidate.finding.cause == "slow-device" || candidate.finding.cause == "data-imbalance") continue;
-    out->candidates.push_back(std::move(candidate));
+    if (cause.name == "slow-device" || cause.name == "data-imbalance") continue;
+    const bool named = cause.name == "checkpoint-stall" || cause.name == "compile-or-load" || cause.name == "gc-pause";
+    const Nanos worst = *std::max_element(steps.cost.begin(), steps.cost.end());
+    const bool most = steps.ranks.size() * 4 >= in.job.num_ranks() * 3;
+    if (!has_device && !named && (!most || worst * 100 < in.job.median_step * kDisturbedPercent)) continue;
+    out->candidates.push_back(MakeCandidate(in, steps, cause));
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The central test: a rank whose own time is longer than its peers' holds everybody up. Covers slow devices and hosts,
-// one slow function, slow input on some ranks, pauses, imbalance of one rank, and imbalance that moves from rank to
-// rank.
+// one slow function, slow input on some ranks, pauses, imbalance of one rank.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,9 +9,11 @@
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
 #include "diagnose/explain.h"
-#include "diagnose/host_merge.h"
+#include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"
+#include "diagnose/peers.h"
 #include "diagnose/scope.h"
+#include "diagnose/sibling_merge.h"
 #include "diagnose/suspects.h"
 #include "diagnose/when.h"
 
@@ -21,48 +22,44 @@ namespace headway::diagnose {
 namespace {
 
 constexpr size_t kMaxSuspects = 64;  // explained and priced; a job with more of them has another problem
-constexpr size_t kMaxPeers = 16;     // sampled: cost per suspect stays bounded in any world size
 
-std::vector<size_t> PeersOf(const Job& job, size_t rank, const std::set<size_t>& without) {
-  std::vector<size_t> all;
-  for (const int32_t p : job.classes[static_cast<size_t>(job.peer_class[rank])]) {
-    const auto i = static_cast<size_t>(p);
-    if (i != rank && without.count(i) == 0) all.push_back(i);
-  }
-  if (all.size() <= kMaxPeers) return all;
-  std::vector<size_t> sample;  // evenly spread, the same on every run
-  for (size_t k = 0; k < kMaxPeers; ++k) sample.push_back(all[k * all.size() / kMaxPeers]);
-  return sample;
+std::string_view StretchFunction(const pattern::RankPattern& rank, const pattern::Step& step) {
+  const pattern::FunctionId f = step.longest_stretch_function;
+  return f < 0 ? std::string_view() : std::string_view((*rank.function_table)[static_cast<size_t>(f)].name);
 }
 
+// The longest stretches beyond those that the peers spend in the same function: theirs in others have other reasons.
 Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers,
                          const std::vector<size_t>& steps) {
   Nanos sum = 0;
   for (const size_t s : steps) {
     const pattern::Step* mine = job.StepOf(rank, s);
     if (mine == nullptr) continue;
+    const std::string_view function = StretchFunction(job.ranks[rank], *mine);
     std::vector<Nanos> others;
     for (const size_t p : peers) {
-      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->longest_stretch);
+      const pattern::Step* step = job.StepOf(p, s);
+      if (step == nullptr) continue;
+      const bool same = !job.ranks[rank].has_device || StretchFunction(job.ranks[p], *step) == function;
+      others.push_back(same ? step->longest_stretch : 0);
     }
     sum += std::max<Nanos>(0, mine->longest_stretch - Median(std::move(others)));
   }
   return sum;
 }
 
-// Somebody else in most steps, nobody in most of his own: no rank is to blame.
-bool IsRandomImbalance(const std::vector<Suspect>& suspects, size_t steps, size_t class_size) {
-  if (suspects.size() < 2 || steps < 3 || class_size < 3) return false;
-  std::vector<int> struck(steps, 0);
-  size_t cells = 0, most = 0;
-  for (const Suspect& suspect : suspects) {
-    most = std::max(most, suspect.struck);
-    cells += suspect.struck;
-    for (size_t s = 0; s < steps; ++s) struck[s] += suspect.cost[s] > 0 ? 1 : 0;
+double SyncsPerStep(const Job& job, size_t rank, const std::vector<size_t>& steps) {
+  double sum = 0;
+  for (const size_t s : steps) {
+    if (const pattern::Step* step = job.StepOf(rank, s)) sum += step->syncs;
   }
-  const auto covered = static_cast<size_t>(std::count_if(struck.begin(), struck.end(), [](int n) { return n > 0; }));
-  // At least 60 % of the steps are struck, and no rank accounts for more than 60 % of the cells.
-  return covered * 10 >= steps * 6 && most * 10 <= cells * 6 && cells >= 3;
+  return sum / static_cast<double>(std::max<size_t>(1, steps.size()));
+}
+
+double MeanSyncs(const Job& job, const std::vector<size_t>& ranks, const std::vector<size_t>& steps) {
+  double sum = 0;
+  for (const size_t r : ranks) sum += SyncsPerStep(job, r, steps);
+  return sum / static_cast<double>(std::max<size_t>(1, ranks.size()));
 }
 
 report::Evidence OwnTimeEvidence(const AnalysisInput& in, size_t rank, const std::vector<size_t>& peers,
@@ -84,7 +81,7 @@ report::Evidence OwnTimeEvidence(const AnalysisInput& in, size_t rank, const std
 }
 
 report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t peers, std::string* reason) {
-  const Nanos noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
+  const Nanos noise = suspect.table->step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
   const Nanos mean = suspect.total / static_cast<Nanos>(std::max<size_t>(1, suspect.struck));
   const double strength = static_cast<double>(mean) / static_cast<double>(std::max<Nanos>(1, noise));
   *reason = FormatFixed(strength, 1) + "x the noise between steps, " + Counted(static_cast<int64_t>(peers), "peer");
@@ -117,11 +114,11 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   }
   const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
   const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0};
+  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table};
   for (size_t s = 0; s < mine.size(); ++s) {
     if (mine[s] < limit) continue;
     // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
-    const Nanos all = in.excess.At(suspect->rank, s);
+    const Nanos all = suspect->table->At(suspect->rank, s);
     refined.cost[s] = nearly_all || all == kNoValue ? mine[s] : std::max(mine[s], all);
     refined.total += refined.cost[s];
     ++refined.struck;
@@ -133,8 +130,8 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
 
 Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects) {
   const Job& job = in.job;
-  std::vector<size_t> peers = PeersOf(job, suspect.rank, all_suspects);
-  if (peers.empty()) peers = PeersOf(job, suspect.rank, {});
+  std::vector<size_t> peers = SamplePeers(job, suspect.rank, all_suspects);
+  if (peers.empty()) peers = SamplePeers(job, suspect.rank, {});
   std::vector<size_t> steps = suspect.StruckSteps();
   Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
   CauseContext context;
@@ -148,6 +145,9 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
+  if (context.has_device) context.host = CompareHosts(job, suspect.rank, peers);
+  context.syncs = SyncsPerStep(job, suspect.rank, steps);
+  context.peer_syncs = MeanSyncs(job, peers, steps);
   const Cause cause = NameCause(why, context);
 
   Candidate candidate;
@@ -172,78 +172,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   candidate.excess = suspect.cost;
   candidate.at_most_info = cause.name == "shared-host";
-  candidate.noise = in.excess.step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
+  candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
-  return candidate;
-}
-
-std::vector<RankId> ClassRanks(const Job& job, size_t rank) {
-  std::vector<RankId> ranks;
-  for (const int32_t r : job.classes[static_cast<size_t>(job.peer_class[rank])]) {
-    ranks.push_back(job.ranks[static_cast<size_t>(r)].meta.rank);
-  }
-  return ranks;
-}
-
-// The function that holds the excess on most of them; empty if each time it is another one, or nothing recorded: then
-// the machine disturbs them, not their data.
-std::string SharedFunction(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
-  std::map<std::string, Nanos> by_leaf;
-  std::map<std::string, std::string> paths;
-  Nanos total = 0;
-  for (const Suspect& suspect : suspects) {
-    const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, {});
-    const Explanation why =
-        Explain(in.job, in.view, {suspect.rank, suspect.StruckSteps()}, SameSteps(peers, suspect.StruckSteps()));
-    total += suspect.total;
-    if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
-      by_leaf["compute kernels"] += suspect.total;  // more to compute makes all kernels longer
-      paths["compute kernels"] = "compute kernels";
-      continue;
-    }
-    if (why.node < 0 || why.node_class == pattern::WorkClass::kIdle) continue;
-    if (!why.pair && why.node_excess * 10 < suspect.total * 6) continue;
-    by_leaf[why.leaf] += suspect.total;
-    paths[why.leaf] = why.function;
-  }
-  for (const auto& [leaf, sum] : by_leaf) {
-    if (sum * 2 > total) return paths[leaf];
-  }
-  return {};
-}
-
-// One candidate for imbalance that moves: the scope is everyone it struck.
-Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect>& suspects,
-                              const std::string& function) {
-  Candidate candidate;
-  std::vector<size_t> members;
-  std::set<size_t> none;
-  candidate.excess.assign(in.job.num_steps(), 0);
-  for (const Suspect& suspect : suspects) {
-    members.push_back(suspect.rank);
-    const std::vector<size_t> peers = PeersOf(in.job, suspect.rank, none);
-    RemoveOwnTime(in.job, suspect.rank, peers, suspect.cost, &candidate.edit);
-    for (size_t s = 0; s < suspect.cost.size(); ++s) {
-      candidate.excess[s] = std::max(candidate.excess[s], suspect.cost[s]);
-    }
-  }
-  report::Finding& finding = candidate.finding;
-  report::Scope struck;
-  FillScope(in.job, members, &struck);
-  finding.scope.hosts = struck.hosts;
-  finding.scope.group = "ranks " + FormatRanks(ClassRanks(in.job, members[0]));
-  finding.cause = "data-imbalance";
-  finding.id = "data-imbalance-moving";
-  finding.scope.function = function;
-  finding.when = ClassifyWhen(candidate.excess, in.job.steps);
-  finding.when.kind = report::WhenKind::kIntermittent;
-  finding.headline = "another rank in each step (" + Who(in.job, struck) + ")";
-  finding.sentence = "In most steps some rank takes longer" + (function.empty() ? "" : " (" + function + ")") +
-                     ", but another one each time: what they get differs, no rank is slow.";
-  finding.suggestion = "balance what each rank gets in a step (sort or pack sequences by length)";
-  finding.confidence = report::Confidence::kLikely;
-  finding.confidence_reason = "no rank accounts for most of it";
-  candidate.noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[members[0]])];
   return candidate;
 }
 
@@ -251,6 +181,10 @@ Candidate MakeRandomImbalance(const AnalysisInput& in, const std::vector<Suspect
 
 void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Suspect> suspects = FindSuspects(in);
+  if (std::optional<MovingImbalance> moving = FindMovingImbalance(in)) {
+    std::erase_if(suspects, [&](const Suspect& suspect) { return moving->ranks.count(suspect.rank) > 0; });
+    out->candidates.push_back(std::move(moving->candidate));
+  }
   if (suspects.size() > kMaxSuspects) {
     out->not_checked.push_back({std::to_string(suspects.size() - kMaxSuspects) + " more ranks with longer own time",
                                 "only the " + std::to_string(kMaxSuspects) + " that are longest are explained"});
@@ -259,22 +193,12 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::set<size_t> all;
   for (const Suspect& suspect : suspects) all.insert(suspect.rank);
   for (size_t c = 0; c < in.job.classes.size(); ++c) {
-    std::vector<Suspect> here, steady;
+    RankCandidates found;
     for (const Suspect& suspect : suspects) {
       if (in.job.peer_class[suspect.rank] != static_cast<int32_t>(c)) continue;
-      // A rank struck in most steps is a case of its own beside any moving imbalance.
-      (suspect.struck * 10 > in.job.num_steps() * 6 ? steady : here).push_back(suspect);
+      found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all));
     }
-    if (IsRandomImbalance(here, in.job.num_steps(), in.job.classes[c].size())) {
-      if (const std::string function = SharedFunction(in, here); !function.empty()) {
-        out->candidates.push_back(MakeRandomImbalance(in, here, function));
-        here.clear();
-      }
-    }
-    here.insert(here.end(), steady.begin(), steady.end());
-    RankCandidates found;
-    for (const Suspect& suspect : here) found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all));
-    MergeHosts(in.job, &found);
+    MergeSiblings(in.job, &found);
     for (auto& [rank, candidate] : found) out->candidates.push_back(std::move(candidate));
   }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {

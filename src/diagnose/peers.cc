@@ -9,6 +9,8 @@ namespace headway::diagnose {
 
 namespace {
 
+constexpr size_t kMaxPeers = 16;
+
 // How often a rank does what in a step, and whether its first point-to-point call is a send or a receive (which tells
 // the first stage of a pipeline from the last). Counts rather than order: overlap may swap neighbours. From the rank's
 // own rows, paired or not, so that a missing partner does not set it apart.
@@ -60,6 +62,18 @@ std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, st
     out[r] = numbers.try_emplace({stage, best}, static_cast<int32_t>(numbers.size())).first->second;
   }
   return out;
+}
+
+std::vector<size_t> SamplePeers(const Job& job, size_t rank, const std::set<size_t>& without) {
+  std::vector<size_t> all;
+  for (const int32_t p : job.classes[static_cast<size_t>(job.peer_class[rank])]) {
+    const auto i = static_cast<size_t>(p);
+    if (i != rank && without.count(i) == 0) all.push_back(i);
+  }
+  if (all.size() <= kMaxPeers) return all;
+  std::vector<size_t> sample;  // evenly spread, the same on every run
+  for (size_t k = 0; k < kMaxPeers; ++k) sample.push_back(all[k * all.size() / kMaxPeers]);
+  return sample;
 }
 
 }  // namespace headway::diagnose

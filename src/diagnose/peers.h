@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -16,5 +17,9 @@ namespace headway::diagnose {
 // stages do the same operations on different layers.
 [[nodiscard]] std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks,
                                                std::span<const Coordinate> coordinates);
+
+// Rank indices of the rank's class, without itself and those in `without`; of a large class some, evenly spread and the
+// same on every run, so that what a comparison costs does not grow with the job.
+[[nodiscard]] std::vector<size_t> SamplePeers(const Job& job, size_t rank, const std::set<size_t>& without);
 
 }  // namespace headway::diagnose

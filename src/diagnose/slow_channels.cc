@@ -50,15 +50,22 @@ std::vector<double> Known(const std::vector<double>& ratios) {
 }
 
 // How channels of each family scatter between steps, about their own middle: 1.4826 x median absolute deviation.
+// Against other steps up to half of them may be struck: then of the quicker half, about its own middle (twice that:
+// half a bell curve deviates by half as much).
 std::map<int32_t, double> Scatter(std::span<const Channel> channels, Against against) {
   std::map<int32_t, std::vector<double>> away;
   for (const Channel& channel : channels) {
-    const std::vector<double> known = Known(Ratios(channel, against));
+    std::vector<double> known = Known(Ratios(channel, against));
+    if (against == Against::kOtherSteps) {
+      std::sort(known.begin(), known.end());
+      known.resize((known.size() + 1) / 2);
+    }
     const double middle = MedianOf(known);
     for (const double r : known) away[channel.family].push_back(std::abs(r - middle));
   }
+  const double scale = 1.4826 * (against == Against::kOtherSteps ? 2 : 1);
   std::map<int32_t, double> out;
-  for (auto& [family, values] : away) out[family] = std::max(0.005, 1.4826 * MedianOf(std::move(values)));
+  for (auto& [family, values] : away) out[family] = std::max(0.005, scale * MedianOf(std::move(values)));
   return out;
 }
 

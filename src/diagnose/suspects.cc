@@ -12,29 +12,44 @@ namespace {
 constexpr double kFromPeers = 3.5;
 constexpr double kFromNoise = 5;
 
-bool IsLasting(const AnalysisInput& in, size_t rank) {
-  const auto c = static_cast<size_t>(in.job.peer_class[rank]);
-  if (in.job.num_steps() < 3) return false;
-  const double error =
-      static_cast<double>(in.excess.step_noise[c]) / std::sqrt(static_cast<double>(in.job.num_steps()));
-  const double level = static_cast<double>(in.excess.typical[rank]);
-  return level > std::max({static_cast<double>(in.job.median_step) / 100,
-                           kFromPeers * static_cast<double>(in.excess.rank_noise[c]), kFromNoise * error});
+bool IsLasting(const Job& job, const ExcessTable& table, size_t rank) {
+  const auto c = static_cast<size_t>(job.peer_class[rank]);
+  if (job.num_steps() < 3) return false;
+  const double error = static_cast<double>(table.step_noise[c]) / std::sqrt(static_cast<double>(job.num_steps()));
+  const double level = static_cast<double>(table.typical[rank]);
+  return level > std::max({static_cast<double>(job.median_step) / 100,
+                           kFromPeers * static_cast<double>(table.rank_noise[c]), kFromNoise * error});
 }
 
 // Steps in which the excess reaches `least`.
-Suspect Strike(const AnalysisInput& in, size_t rank, Nanos least) {
+Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos least) {
   Suspect suspect;
   suspect.rank = rank;
-  suspect.cost.assign(in.job.num_steps(), 0);
+  suspect.table = &table;
+  suspect.cost.assign(job.num_steps(), 0);
   for (size_t s = 0; s < suspect.cost.size(); ++s) {
-    const Nanos x = in.excess.At(rank, s);
+    const Nanos x = table.At(rank, s);
     if (x == kNoValue || x < least || x <= 0) continue;
     suspect.cost[s] = x;
     suspect.total += x;
     ++suspect.struck;
   }
   return suspect;
+}
+
+// Nothing struck where the rank is not suspect.
+Suspect Look(const Job& job, const ExcessTable& table, size_t rank) {
+  const auto c = static_cast<size_t>(job.peer_class[rank]);
+  if (job.classes[c].size() < 2 || job.num_steps() == 0) return {};
+  Suspect suspect = StrikeSingleSteps(job, table, rank);
+  if (IsLasting(job, table, rank)) {
+    Suspect lasting = Strike(job, table, rank, table.typical[rank] / 2);
+    if (lasting.total > suspect.total) suspect = std::move(lasting);
+  }
+  const Nanos worst = *std::max_element(suspect.cost.begin(), suspect.cost.end());
+  const bool far_in_one = worst >= std::max(6 * table.step_noise[c], job.median_step / 50);
+  const Nanos least = static_cast<Nanos>(job.num_steps()) * job.median_step / 200;
+  return suspect.struck > 0 && (far_in_one || suspect.total >= least) ? suspect : Suspect{};
 }
 
 }  // namespace
@@ -47,23 +62,17 @@ std::vector<size_t> Suspect::StruckSteps() const {
   return steps;
 }
 
+Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank) {
+  const Nanos noise = table.step_noise[static_cast<size_t>(job.peer_class[rank])];
+  return Strike(job, table, rank, std::max(3 * noise, job.median_step / 100));
+}
+
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   std::vector<Suspect> suspects;
-  const Nanos step = in.job.median_step;
-  const auto steps = static_cast<Nanos>(in.job.num_steps());
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    const auto c = static_cast<size_t>(in.job.peer_class[r]);
-    if (in.job.classes[c].size() < 2) continue;
-    const Nanos noise = in.excess.step_noise[c];
-    Suspect suspect = Strike(in, r, std::max(3 * noise, step / 100));
-    if (IsLasting(in, r)) {
-      Suspect lasting = Strike(in, r, in.excess.typical[r] / 2);
-      if (lasting.total > suspect.total) suspect = std::move(lasting);
-    }
-    const Nanos worst = steps == 0 ? 0 : *std::max_element(suspect.cost.begin(), suspect.cost.end());
-    const bool far_in_one = worst >= std::max(6 * noise, step / 50);
-    if (suspect.struck > 0 && (far_in_one || suspect.total >= steps * step / 200))
-      suspects.push_back(std::move(suspect));
+    Suspect suspect = Look(in.job, in.excess, r);
+    if (suspect.struck == 0 && in.job.ranks[r].has_device) suspect = Look(in.job, in.beside_compute, r);
+    if (suspect.struck > 0) suspects.push_back(std::move(suspect));
   }
   std::stable_sort(suspects.begin(), suspects.end(),
                    [](const Suspect& a, const Suspect& b) { return a.total > b.total; });

@@ -13,11 +13,16 @@ struct Suspect {
   std::vector<Nanos> cost;  // by axis step: beyond the peers; 0 = not struck
   Nanos total = 0;
   size_t struck = 0;
+  const ExcessTable* table = nullptr;  // what `cost` is taken from
 
   [[nodiscard]] std::vector<size_t> StruckSteps() const;
 };
 
-// Longest first, ties by rank. A rank is suspect
+// The rank in single steps: those whose excess stands out of the noise of a step and of 1 % of the step.
+[[nodiscard]] Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank);
+
+// Longest first, ties by rank. Of a job with devices, ranks that are not suspect by all of their own time are looked at
+// beside what their device computes. A rank is suspect
 //   - in single steps, where its excess stands out of the noise of a step (and of 1 % of the step), if that adds up to
 //     half a per cent of the window or stands out far in one step;
 //   - over all steps, where its usual excess stands out of its peers' and of what the mean over the steps can be off

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/chained_calls.h"
 #include "graph/host_messages.h"
 
 namespace headway::graph {
@@ -217,6 +218,7 @@ SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComm
     }
     graph.chain_begin.push_back(graph.marks.size());
   }
+  ChainCalls(ranks, comms, collective_of, &graph);
   IndexMembers(&graph);
   return graph;
 }

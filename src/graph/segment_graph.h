@@ -22,8 +22,12 @@ enum class MarkKind : uint8_t { kArrive, kResume, kStep, kEnd };
 struct Mark {
   Nanos own = 0;        // own time since the mark before
   int32_t target = -1;  // kArrive, kResume: collective index; kStep: index into the rank's steps
-  int32_t lag = 0;      // kResume: ns from the collective's completion to going on
+  // kResume: ns from the collective's completion to going on; kArrive after another one: from that one's completion.
+  int32_t lag = 0;
   MarkKind kind = MarkKind::kArrive;
+  // kArrive: the collective that had to end first as both run on one stream, whatever the rank did meanwhile; -1 = the
+  // rank's own time decides.
+  int32_t after = -1;
 };
 
 struct SegmentCollective {

@@ -76,7 +76,8 @@ struct Step {
   Nanos end = 0;
   Nanos marked_end = 0;                        // where the mark itself ended
   std::array<Nanos, kWorkClasses> by_class{};  // sums to end - start
-  // The longest uninterrupted stretch of own time without any event boundary of the driving thread: a pause shows here.
+  // The longest uninterrupted stretch of own time without any event boundary of the driving thread, on a device job
+  // with the device idle: a pause shows here.
   Nanos longest_stretch = 0;
   Nanos longest_stretch_start = 0;
   FunctionId longest_stretch_function = -1;

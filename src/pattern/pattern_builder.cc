@@ -7,6 +7,7 @@
 #include "base/spill_sorter.h"
 #include "pattern/critical_sweep.h"
 #include "pattern/lane_roles.h"
+#include "pattern/launch_front.h"
 #include "pattern/launch_tracker.h"
 #include "pattern/step_marks.h"
 
@@ -71,6 +72,7 @@ class PatternBuilder::State {
   LaneCensus census;
   StepMarks marks;
   CorrelationSet launched;
+  LaunchFront front;
   bool has_device = false;
   int64_t events = 0;
   Nanos overhead = 0;
@@ -96,10 +98,16 @@ void PatternBuilder::OnEvent(const Event& event) {
     case EventKind::kOther: return;
     case EventKind::kRuntime:
     case EventKind::kRuntimeSync:
-      if (event.correlation != 0) s.launched.Add(event.correlation);
+      if (event.correlation != 0) {
+        s.launched.Add(event.correlation);
+        s.front.OnLaunch(event.correlation, event.start);
+      }
       break;
     default:
       if (trace::IsDeviceWork(event.kind)) s.has_device = true;
+      if (event.kind == EventKind::kKernel && event.correlation != 0) {
+        s.front.OnKernel(event.correlation, event.start, event.end());
+      }
   }
   s.sorter.Add(event);
 }
@@ -135,7 +143,8 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
   input.has_device = s.has_device;
   input.linked_only = s.options.linked_only;
   input.max_instances = s.options.max_instances;
-  StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.options.drop_last_step);
+  s.front.Settle();
+  StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.front, s.options.drop_last_step);
   out.steps_marked = steps.marked;
   CriticalSweep sweep(input, std::move(steps.steps));
   if (Result<void> sorted = s.sorter.Finish(); !sorted) return std::unexpected(sorted.error());

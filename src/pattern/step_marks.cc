@@ -26,6 +26,24 @@ Step MakeStep(int64_t number, Nanos start, Nanos end) {
   return step;
 }
 
+// Moves the starts of steps from where the host marks them to where the device begins them.
+void FollowDevice(const LaunchFront& front, std::vector<Step>* steps) {
+  if (steps->size() < 2) return;
+  const Nanos first_length = (*steps)[1].start - (*steps)[0].start;
+  for (size_t i = 1; i < steps->size(); ++i) {
+    Step& step = (*steps)[i];
+    step.start = std::max({step.start, front.DoneWithLaunchesBefore(step.start), (*steps)[i - 1].start + 1});
+    step.marked_end = std::max(step.marked_end, step.start);
+  }
+  // How far the host was ahead before the first mark is not recorded: as far as at the second one.
+  const Nanos ahead = (*steps)[1].start - (*steps)[0].start - first_length;
+  const Nanos first_kernel = front.FirstLaunchedFrom((*steps)[0].start);
+  if (ahead * 2 > first_length && first_kernel < (*steps)[1].start) {
+    (*steps)[0].start = std::max((*steps)[0].start, first_kernel);
+    (*steps)[0].marked_end = std::max((*steps)[0].marked_end, (*steps)[0].start);
+  }
+}
+
 }  // namespace
 
 void StepMarks::Count(const trace::Event& event) {
@@ -52,7 +70,8 @@ void StepMarks::Count(const trace::Event& event) {
   }
 }
 
-StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const {
+StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<LaneRole>& roles,
+                                    const LaunchFront& front, bool drop_last) const {
   Steps out;
   std::vector<Mark> marks;
   for (const Mark& mark : steps_) {
@@ -82,6 +101,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     }
     if (out.steps.size() < 2) out.steps.assign(1, MakeStep(0, first_, last_));
   }
+  if (out.marked) FollowDevice(front, &out.steps);
   for (size_t i = 0; i < out.steps.size(); ++i) {
     Step& step = out.steps[i];
     step.end = i + 1 < out.steps.size() ? out.steps[i + 1].start : std::max(step.marked_end, device_last_);

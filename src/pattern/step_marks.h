@@ -6,6 +6,7 @@
 
 #include "base/string_pool.h"
 #include "pattern/lane_roles.h"
+#include "pattern/launch_front.h"
 #include "pattern/pattern.h"
 #include "trace/event.h"
 
@@ -25,7 +26,11 @@ class StepMarks {
   // Marks of the same number are merged. Where ranks meet, the last step is cut at the rank's last arrival in it (if
   // that lies in its second half): what comes after delays nobody in the window, and profilers are being stopped there,
   // which shows as holes and as operations that seem to last.
-  [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, bool drop_last) const;
+  // A host that runs ahead of its device marks a step while the device still works on the one before: such a step
+  // begins when the device is done with what was launched before the mark (`front`, settled). The first one then begins
+  // with the first kernel launched in it.
+  [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, const LaunchFront& front,
+                              bool drop_last) const;
 
  private:
   struct Mark {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace headway::replay {
 
@@ -62,7 +63,8 @@ class Engine {
       now += own_[m];
       const auto target = static_cast<size_t>(mark.target);
       if (mark.kind == MarkKind::kArrive) {
-        arrival_[target] = std::max(arrival_[target], now);
+        const Nanos before = mark.after < 0 ? INT64_MIN : complete_[static_cast<size_t>(mark.after)];
+        arrival_[target] = std::max(arrival_[target], before == INT64_MIN ? now : before + mark.lag);
       } else if (mark.kind == MarkKind::kStep) {
         times_.step_start[times_.step_begin[r] + target] = now;
       } else if (mark.kind == MarkKind::kResume) {
@@ -91,6 +93,45 @@ Nanos SegmentTimes::Makespan(const SegmentGraph& graph) const {
   if (end.empty()) return 0;
   return *std::max_element(end.begin(), end.end()) -
          *std::min_element(graph.chain_start.begin(), graph.chain_start.end());
+}
+
+std::vector<Nanos> SegmentTimes::Makespans(const SegmentGraph& graph, std::span<const int32_t> parts) const {
+  std::vector<Nanos> first, last;
+  for (size_t r = 0; r < parts.size(); ++r) {
+    const auto p = static_cast<size_t>(parts[r]);
+    if (p >= first.size()) {
+      first.resize(p + 1, INT64_MAX);
+      last.resize(p + 1, INT64_MIN);
+    }
+    first[p] = std::min(first[p], graph.chain_start[r]);
+    last[p] = std::max(last[p], end[r]);
+  }
+  for (size_t p = 0; p < first.size(); ++p) last[p] -= first[p];
+  return last;
+}
+
+std::vector<int32_t> PartsOf(const SegmentGraph& graph) {
+  std::vector<size_t> parent(graph.chain_start.size());
+  std::iota(parent.begin(), parent.end(), size_t{0});
+  const auto find = [&parent](size_t r) {
+    while (parent[r] != r) r = parent[r] = parent[parent[r]];
+    return r;
+  };
+  for (size_t c = 0; c < graph.collectives.size(); ++c) {
+    for (size_t m = graph.member_begin[c] + 1; m < graph.member_begin[c + 1]; ++m) {
+      const size_t a = find(graph.members[m - 1].rank);
+      const size_t b = find(graph.members[m].rank);
+      parent[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::vector<int32_t> out(parent.size(), -1);
+  int32_t next = 0;
+  for (size_t r = 0; r < parent.size(); ++r) {
+    int32_t& number = out[find(r)];  // a root is the lowest of its part, so it comes first
+    if (number < 0) number = next++;
+    out[r] = number;
+  }
+  return out;
 }
 
 SegmentTimes ReplaySegments(const SegmentGraph& graph, const SegmentEdit& edit) { return Engine(graph, edit).Run(); }

@@ -40,10 +40,17 @@ struct SegmentTimes {
 
   // Length of the whole run: latest end - earliest start.
   [[nodiscard]] Nanos Makespan(const graph::SegmentGraph& graph) const;
+  // The same of each part (see PartsOf).
+  [[nodiscard]] std::vector<Nanos> Makespans(const graph::SegmentGraph& graph, std::span<const int32_t> parts) const;
 };
 
-// O(marks + members). A chain starts at its measured time; t += own at each mark; a collective completes `transfer`
-// after its last arrival; a resume continues at max(t, completion + lag).
+// Ranks that meet, directly or through others, form a part: a number per rank index, by first member. A job is one part
+// unless some of its communication could not be paired. O(members).
+[[nodiscard]] std::vector<int32_t> PartsOf(const graph::SegmentGraph& graph);
+
+// O(marks + members). A chain starts at its measured time; t += own at each mark; a rank arrives at t, or `lag` after
+// the collective its stream had to finish first; a collective completes `transfer` after its last arrival; a resume
+// continues at max(t, completion + lag).
 [[nodiscard]] SegmentTimes ReplaySegments(const graph::SegmentGraph& graph, const SegmentEdit& edit = {});
 
 // |replayed - measured| / measured of each step, the step's length on a rank being from its start to the next.

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a program exchanges its gradients and parameters, held against how it could: in many small pieces that each pay
+// the start of a transfer, or one after the other with the work they could have run beside.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/coordinates.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using trace::CommOp;
+
+constexpr Bytes kUsualBucket = 25'000'000;  // what frameworks put into one exchange of gradients
+constexpr size_t kManyCalls = 64;           // a step; fewer are no burden
+constexpr int kSmallPercent = 1;            // of the step: from here on worth a remark
+constexpr int kExposedPercent = 3;
+constexpr double kHardlyHidden = 0.85;  // share of the transfers that is exposed
+
+// The channels of one family that exchange gradients or parameters: those of data parallelism, or of a job's only
+// groups. What a layer waits for (tensor parallelism, experts) can be neither merged nor hidden.
+using Family = std::vector<const Channel*>;
+
+std::vector<Family> ExchangeFamilies(const Job& job, const std::vector<Channel>& channels) {
+  std::map<int32_t, Family> by_family;
+  bool roles = false;
+  for (const Channel& channel : channels) {
+    const bool exchanges =
+        channel.op == CommOp::kAllReduce || channel.op == CommOp::kReduceScatter || channel.op == CommOp::kAllGather;
+    if (!exchanges || channel.ranks.size() < 2) continue;
+    by_family[channel.family].push_back(&channel);
+    roles =
+        roles || RoleOfDescription(job.comms.groups[static_cast<size_t>(channel.group)].desc) != GroupRole::kUnknown;
+  }
+  std::vector<Family> out;
+  for (auto& [number, family] : by_family) {
+    const auto& desc = job.comms.groups[static_cast<size_t>(family.front()->group)].desc;
+    const GroupRole role = RoleOfDescription(desc);
+    // Groups without a description could be anything, unless all ranks are in one.
+    const bool is_all = family.front()->ranks.size() == job.num_ranks();
+    if (role == GroupRole::kDp || (role == GroupRole::kUnknown && is_all && !roles)) out.push_back(std::move(family));
+  }
+  return out;
+}
+
+// Start of a transfer as the shortest one in the job shows it, over as many hosts: a few bytes take as long.
+Nanos ShortestTransfer(const Job& job, const std::vector<Channel>& channels, const Channel& like) {
+  std::vector<Nanos> times;
+  for (const Channel& channel : channels) {
+    if (channel.op != like.op || (channel.hosts.size() > 1) != (like.hosts.size() > 1)) continue;
+    for (const size_t c : channel.calls) times.push_back(TransferTime(job, c));
+  }
+  if (times.empty()) return 0;
+  const auto low = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 20);
+  std::nth_element(times.begin(), low, times.end());
+  return *low;
+}
+
+Bytes MeanBytes(const Job& job, const Channel& channel) {
+  Bytes sum = 0;
+  for (const size_t c : channel.calls) {
+    if (job.comms.collectives[c].bytes < 0) return -1;
+    sum += job.comms.collectives[c].bytes;
+  }
+  return channel.calls.empty() ? -1 : sum / static_cast<Bytes>(channel.calls.size());
+}
+
+void Describe(const Job& job, const Family& family, Candidate* candidate) {
+  report::Finding& finding = candidate->finding;
+  FillScope(job, AllRanks(job), &finding.scope);
+  finding.headline = Who(job, finding.scope);
+  const auto& group = job.comms.groups[static_cast<size_t>(family.front()->group)];
+  finding.scope.group = group.desc.empty() ? "" : group.desc;
+  finding.when = ClassifyWhen(candidate->excess, job.steps);
+  finding.confidence = report::Confidence::kSuspected;
+  candidate->at_most_info = true;
+}
+
+void CheckSmall(const AnalysisInput& in, const Family& family, AnalysisOutput* out) {
+  const Job& job = in.job;
+  const Channel& first = *family.front();
+  const size_t calls = first.calls.size() / std::max<size_t>(1, job.num_steps());
+  const Bytes bytes = MeanBytes(job, first);
+  if (calls < kManyCalls || bytes < 0 || bytes * 4 > kUsualBucket) return;
+  const Nanos start = ShortestTransfer(job, in.channels, first);
+  const double fewer = 1 - static_cast<double>(bytes) / static_cast<double>(kUsualBucket);
+  const auto saved = static_cast<Nanos>(fewer * static_cast<double>(start));  // a call
+  const Nanos per_step = saved * static_cast<Nanos>(calls);
+  if (per_step * 100 < job.median_step * kSmallPercent) return;
+  Candidate candidate;
+  candidate.excess.assign(job.num_steps(), per_step);
+  for (const Channel* channel : family) {
+    for (const size_t c : channel->calls) {
+      candidate.edit.transfers.push_back(
+          {static_cast<int32_t>(c), std::max<Nanos>(0, job.graph.collectives[c].transfer - saved)});
+    }
+  }
+  Describe(job, family, &candidate);
+  report::Finding& finding = candidate.finding;
+  finding.cause = "small-collectives";
+  finding.id = "small-collectives-" + std::to_string(first.group);
+  finding.sentence = "Gradients or parameters travel in " + FormatCount(static_cast<int64_t>(calls)) + " " +
+                     trace::ToString(first.op) + " of " + FormatBytes(bytes) + " a step; each pays about " +
+                     FormatDuration(start) + " before data move.";
+  finding.suggestion = "larger buckets (DDP: bucket_cap_mb; FSDP: wrap larger modules)";
+  finding.confidence_reason = "what fewer calls bring is estimated from the shortest transfers of this job";
+  finding.evidence.push_back({std::string("calls of ") + trace::ToString(first.op) + " per step",
+                              FormatCount(static_cast<int64_t>(calls)),
+                              FormatCount(std::max<int64_t>(1, static_cast<int64_t>(calls) * bytes / kUsualBucket)), "",
+                              "expected: as many buckets of " + FormatBytes(kUsualBucket)});
+  out->candidates.push_back(std::move(candidate));
+}
+
+struct Exposure {
+  Nanos exposed = 0, transfer = 0;  // of one member on average
+};
+
+std::vector<Exposure> ExposureBySteps(const Job& job, const Family& family) {
+  std::vector<Exposure> out(job.num_steps());
+  for (const Channel* channel : family) {
+    const auto members = static_cast<Nanos>(channel->ranks.size());
+    for (size_t s = 0; s < out.size(); ++s) {
+      for (const size_t c : channel->CallsOf(s)) {
+        out[s].exposed += job.graph.collectives[c].exposed_transfer / members;
+        out[s].transfer += job.graph.collectives[c].transfer;
+      }
+    }
+  }
+  for (Exposure& e : out) {
+    e.exposed /= static_cast<Nanos>(family.size());
+    e.transfer /= static_cast<Nanos>(family.size());
+  }
+  return out;
+}
+
+// Own work of a step that transfers can run beside, mean over ranks.
+Nanos WorkOf(const Job& job, size_t s) {
+  Nanos sum = 0;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const pattern::Step* step = job.StepOf(r, s);
+    if (step != nullptr) sum += step->by_class[static_cast<size_t>(pattern::WorkClass::kCompute)];
+  }
+  return sum / static_cast<Nanos>(std::max<size_t>(1, job.num_ranks()));
+}
+
+// Adds what of the family's transfers could be hidden to the candidate. Returns whether it is worth naming.
+bool AddHideable(const Job& job, const Family& family, Candidate* candidate) {
+  const std::vector<Exposure> exposure = ExposureBySteps(job, family);
+  Nanos sum = 0;
+  std::vector<double> keep(job.num_steps(), 1);
+  for (size_t s = 0; s < exposure.size(); ++s) {
+    const size_t calls = family.front()->CallsOf(s).size();
+    const auto [exposed, transfer] = exposure[s];
+    // A single call has nothing left to run beside: the last bucket is always exposed.
+    if (calls < 2 || transfer <= 0 || static_cast<double>(exposed) < kHardlyHidden * static_cast<double>(transfer))
+      continue;
+    const Nanos room = std::max<Nanos>(0, WorkOf(job, s) * 2 / 3 - candidate->excess[s]);
+    const Nanos hidden = std::min(exposed - exposed / static_cast<Nanos>(calls), room);
+    candidate->excess[s] += hidden;
+    keep[s] = std::max(0.0, 1 - static_cast<double>(hidden) / static_cast<double>(transfer));
+    sum += hidden;
+  }
+  if (sum <= 0) return false;
+  for (const Channel* channel : family) {
+    for (size_t s = 0; s < keep.size(); ++s) {
+      if (keep[s] < 1) ScaleTransfers(job, channel->CallsOf(s), keep[s], &candidate->edit);
+    }
+  }
+  return true;
+}
+
+void CheckOverlap(const AnalysisInput& in, const std::vector<Family>& families, AnalysisOutput* out) {
+  const Job& job = in.job;
+  Candidate candidate;
+  candidate.excess.assign(job.num_steps(), 0);
+  std::string operations;
+  const Family* first = nullptr;
+  for (const Family& family : families) {
+    if (!AddHideable(job, family, &candidate)) continue;
+    if (first == nullptr) first = &family;
+    operations += (operations.empty() ? "" : " and ") + std::string(trace::ToString(family.front()->op));
+  }
+  Nanos sum = 0;
+  for (const Nanos x : candidate.excess) sum += x;
+  const Nanos mean = sum / static_cast<Nanos>(job.num_steps());
+  if (first == nullptr || mean * 100 < job.median_step * kExposedPercent) return;
+  Describe(job, *first, &candidate);
+  report::Finding& finding = candidate.finding;
+  finding.cause = "lost-overlap";
+  finding.id = "lost-overlap";
+  finding.sentence = "The transfers of " + operations +
+                     " run beside no work: nothing hides them, though the step has work that could.";
+  finding.suggestion =
+      "let gradients be exchanged while the backward pass runs (DDP buckets, FSDP prefetch; no synchronisation "
+      "between)";
+  finding.confidence_reason = "a program may need them one after the other; the trace cannot tell";
+  finding.evidence.push_back({"transfers that could be hidden, per step", Milliseconds(mean), "", "",
+                              "exposed transfers beside at most two thirds of the computing time"});
+  out->candidates.push_back(std::move(candidate));
+}
+
+}  // namespace
+
+void RunCollectivesAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  if (in.job.num_steps() == 0 || in.job.num_ranks() < 2) return;
+  const std::vector<Family> families = ExchangeFamilies(in.job, in.channels);
+  for (const Family& family : families) CheckSmall(in, family, out);
+  CheckOverlap(in, families, out);
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/moving_imbalance.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "diagnose/explain.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/peers.h"
+#include "diagnose/scope.h"
+#include "diagnose/suspects.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+// Ranks struck in the same steps.
+struct Group {
+  std::vector<Suspect> members;
+  std::vector<size_t> steps;
+};
+
+size_t Common(const std::vector<size_t>& a, const std::vector<size_t>& b) {
+  std::vector<size_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both.size();
+}
+
+// At least half of the steps of both together are common to both.
+bool AreTogether(const Group& group, const std::vector<size_t>& steps) {
+  const size_t common = Common(group.steps, steps);
+  return common * 2 >= group.steps.size() + steps.size() - common;
+}
+
+std::vector<Group> GroupBySteps(const std::vector<Suspect>& struck) {
+  std::vector<Group> groups;
+  for (const Suspect& suspect : struck) {
+    const std::vector<size_t> steps = suspect.StruckSteps();
+    const auto it = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return AreTogether(g, steps); });
+    if (it == groups.end()) {
+      groups.push_back({{suspect}, steps});
+    } else {
+      it->members.push_back(suspect);
+    }
+  }
+  return groups;
+}
+
+bool Moves(const Job& job, const std::vector<Group>& groups) {
+  constexpr size_t kLeastGroups = 3;
+  if (groups.size() < kLeastGroups) return false;
+  std::vector<size_t> times(job.num_steps(), 0);
+  size_t most = 0;
+  for (const Group& group : groups) {
+    most = std::max(most, group.steps.size());
+    for (const size_t s : group.steps) ++times[s];
+  }
+  size_t covered = 0, sum = 0;
+  for (const size_t n : times) {
+    covered += n > 0 ? 1 : 0;
+    sum += n;
+  }
+  return covered >= kLeastGroups && covered * 4 >= job.num_steps() && most * 10 <= covered * 6 &&
+         sum * 2 <= covered * 3;
+}
+
+// Whether so many steps are struck that chance, on ranks that share processors with other work, does not explain it.
+bool StrikesMostSteps(const Job& job, const std::vector<Suspect>& suspects) {
+  std::set<size_t> struck;
+  for (const Suspect& suspect : suspects) {
+    const std::vector<size_t> steps = suspect.StruckSteps();
+    struck.insert(steps.begin(), steps.end());
+  }
+  return struck.size() * 10 >= job.num_steps() * 6;
+}
+
+constexpr const char* kAllOperators = "all operators";
+
+// One kind of work, and the suspects whose excess is mostly in it.
+struct SharedWork {
+  std::string function;
+  std::vector<Suspect> members;
+  Nanos total = 0;
+};
+
+// What holds the excess of one suspect: a function, or on a device all kernels (more to compute makes all of them
+// longer); empty where nothing does.
+std::pair<std::string, std::string> WorkOf(const AnalysisInput& in, const Suspect& suspect) {
+  const std::vector<size_t> peers = SamplePeers(in.job, suspect.rank, {});
+  const std::vector<size_t> steps = suspect.StruckSteps();
+  const Explanation why = Explain(in.job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
+  if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
+    return {"compute kernels", "compute kernels"};
+  }
+  const bool one = why.node >= 0 && why.node_class != pattern::WorkClass::kIdle &&
+                   (why.pair || why.node_excess * 10 >= suspect.total * 6);
+  if (one) return {why.leaf, why.function};
+  const bool proportional = why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
+  return proportional ? std::pair<std::string, std::string>(kAllOperators, kAllOperators)
+                      : std::pair<std::string, std::string>();
+}
+
+// The work that holds most of the excess of all suspects. Nothing where each time it is another one, or nothing
+// recorded: then the machine disturbs them, not their data.
+SharedWork FindSharedWork(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
+  std::map<std::string, SharedWork> by_leaf;
+  Nanos total = 0;
+  for (const Suspect& suspect : suspects) {
+    total += suspect.total;
+    const auto [leaf, function] = WorkOf(in, suspect);
+    if (leaf.empty()) continue;
+    SharedWork& work = by_leaf[leaf];
+    work.function = function;
+    work.total += suspect.total;
+    work.members.push_back(suspect);
+  }
+  for (auto& [leaf, work] : by_leaf) {
+    if (work.total * 2 > total) return std::move(work);
+  }
+  return {};
+}
+
+// Everybody it may strike: all peers of those it did.
+std::vector<RankId> PeersOfAll(const Job& job, const std::vector<size_t>& members) {
+  std::set<RankId> out;
+  for (const size_t r : members) {
+    for (const int32_t p : job.classes[static_cast<size_t>(job.peer_class[r])]) {
+      out.insert(job.ranks[static_cast<size_t>(p)].meta.rank);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& suspects, const std::string& function) {
+  Candidate candidate;
+  std::vector<size_t> members;
+  std::set<size_t> none;
+  candidate.excess.assign(in.job.num_steps(), 0);
+  for (const Suspect& suspect : suspects) {
+    members.push_back(suspect.rank);
+    const std::vector<size_t> peers = SamplePeers(in.job, suspect.rank, none);
+    RemoveOwnTime(in.job, suspect.rank, peers, suspect.cost, &candidate.edit);
+    for (size_t s = 0; s < suspect.cost.size(); ++s) {
+      candidate.excess[s] = std::max(candidate.excess[s], suspect.cost[s]);
+    }
+  }
+  report::Finding& finding = candidate.finding;
+  report::Scope struck;
+  FillScope(in.job, members, &struck);
+  finding.scope.hosts = struck.hosts;
+  finding.scope.group = "ranks " + FormatRanks(PeersOfAll(in.job, members));
+  finding.cause = "data-imbalance";
+  finding.id = "data-imbalance-moving";
+  finding.scope.function = function;
+  finding.when = ClassifyWhen(candidate.excess, in.job.steps);
+  finding.when.kind = report::WhenKind::kIntermittent;
+  finding.headline = "another rank in each step (" + Who(in.job, struck) + ")";
+  finding.sentence = "In most steps some rank takes longer" + (function.empty() ? "" : " (" + function + ")") +
+                     ", but another one each time: what they get differs, no rank is slow.";
+  finding.suggestion = "balance what each rank gets in a step (sort or pack sequences by length)";
+  finding.confidence = report::Confidence::kLikely;
+  finding.confidence_reason = "no rank accounts for most of it";
+  candidate.noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[members[0]])];
+  return candidate;
+}
+
+}  // namespace
+
+std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
+  if (in.job.num_steps() < 3) return std::nullopt;
+  std::vector<Suspect> struck;
+  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+    if (in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 3) continue;
+    Suspect suspect = StrikeSingleSteps(in.job, in.excess, r);
+    // A rank struck in most steps is a case of its own beside any moving imbalance.
+    if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
+  }
+  if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
+  const SharedWork work = FindSharedWork(in, struck);
+  if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
+  const bool has_device = in.job.ranks.front().has_device;
+  const bool is_doubtful = !has_device && work.function == kAllOperators;
+  if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
+  MovingImbalance out;
+  out.candidate = MakeCandidate(in, work.members, work.function);
+  if (is_doubtful) {
+    out.candidate.at_most_info = true;
+    out.candidate.finding.confidence = report::Confidence::kSuspected;
+    out.candidate.finding.confidence_reason = "other work on the machine, now here and now there, looks the same";
+  }
+  for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
+  return out;
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Imbalance that moves: in most of its steps some rank takes longer, but another one each time.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "diagnose/analysis.h"
+
+namespace headway::diagnose {
+
+struct MovingImbalance {
+  Candidate candidate;
+  std::set<size_t> ranks;  // rank indices whose longer steps it explains
+};
+
+// Ranks are put together that are struck in the same steps (the ranks of one replica get the same batch). It moves when
+// there are three or more such groups, none struck in most of the struck steps, hardly two of them in one step, and one
+// kind of work holds the excess. Of ranks that share processors with other work it is only believed when most steps are
+// struck: chance strikes some. Nothing where any of that fails. O(cells of struck ranks).
+[[nodiscard]] std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// One cause that strikes all ranks of a host, or of a small group, is one finding.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "diagnose/candidate.h"
+#include "diagnose/job.h"
+
+namespace headway::diagnose {
+
+// Candidates about one rank each, with its rank index.
+using RankCandidates = std::vector<std::pair<size_t, Candidate>>;
+
+// Joins those of one peer class and
+//   - one host where at least three quarters of the host's ranks in the class are struck, at least two, by one cause
+//   (or,
+//     where they are named differently, by causes of the host);
+//   - one process group of up to 16 ranks where every rank is struck by one cause (tensor-parallel ranks share the work
+//     of one expert, or of one batch);
+// and ranks of the class elsewhere are not. What is joined takes the place of its first part.
+void MergeSiblings(const Job& job, RankCandidates* candidates);
+
+}  // namespace headway::diagnose
