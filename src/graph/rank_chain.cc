@@ -5,11 +5,21 @@
 #include <cstdlib>
 #include <utility>
 
+#include "graph/host_messages.h"
+
 namespace headway::graph {
 
 using pattern::RankPattern;
 using trace::CommInstance;
 using trace::HostClock;
+
+namespace {
+
+Nanos SlackOf(const CommInstance& instance, const HostClock& clock) {
+  return clock.residual + std::max<Nanos>(kMillisecond, instance.exposed / 10);
+}
+
+}  // namespace
 
 // By time; at equal times resume, step, arrive.
 bool ChainBuilder::Before(const Point& a, const Point& b) {
@@ -36,6 +46,35 @@ void ChainBuilder::Follow(const RankPattern& rank, const HostClock& clock, std::
   arrival->lag = static_cast<int32_t>(std::min<Nanos>(gap, INT32_MAX));
 }
 
+ChainBuilder::Point ChainBuilder::Resume(Nanos at, Nanos blocked, int32_t target) const {
+  const SegmentCollective& c = graph_.collectives[static_cast<size_t>(target)];
+  const Nanos lag = std::clamp<Nanos>(at - (c.latest_arrival + c.transfer), 0, INT32_MAX);
+  return {at, blocked, target, static_cast<int32_t>(lag), MarkKind::kResume};
+}
+
+void ChainBuilder::AddMessageResumes(const RankPattern& rank, const HostClock& clock,
+                                     std::span<const int32_t> targets) {
+  std::vector<MessageRow> rows;
+  std::vector<int32_t> of_row;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] < 0 || is_message_[static_cast<size_t>(targets[i])] == 0) continue;
+    const CommInstance& instance = rank.comms.instances[i];
+    const SegmentCollective& c = graph_.collectives[static_cast<size_t>(targets[i])];
+    rows.push_back({Align(clock, instance.end), instance.exposed, Align(clock, instance.exposed_end),
+                    c.latest_arrival + c.transfer, SlackOf(instance, clock)});
+    of_row.push_back(targets[i]);
+  }
+  const std::vector<Blocked> blocked = BlockedInMessages(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Blocked& b = blocked[i];
+    const int32_t target = of_row[b.by];
+    const Nanos latest = graph_.collectives[static_cast<size_t>(target)].latest_arrival;
+    if (b.time > 0 && b.until + rows[i].slack >= latest) meetings_.push_back(Resume(b.until, b.time, target));
+    if (rows[i].done > rows[i].end || (b.by == i && b.time > 0 && b.until == rows[i].end)) continue;
+    meetings_.push_back({rows[i].end, 0, of_row[i], 0, MarkKind::kResume});
+  }
+}
+
 void ChainBuilder::CollectPoints(const RankPattern& rank, const HostClock& clock, std::span<const int32_t> targets) {
   const Nanos begin = Align(clock, rank.window_start);
   const Nanos end = Align(clock, rank.window_end);
@@ -51,16 +90,23 @@ void ChainBuilder::CollectPoints(const RankPattern& rank, const HostClock& clock
     if (target < 0) continue;
     if (start >= begin && start <= end) *next++ = arrival;
     const Nanos resume = Align(clock, instance.exposed_end);
-    if (instance.exposed == 0 || resume <= begin || resume > end) continue;
+    if (instance.exposed == 0 || resume <= begin || resume > end || is_message_[static_cast<size_t>(target)] != 0)
+      continue;
     // A rank that went on before the last member came was not blocked in this operation: the time is its own. (A little
     // before is as good as after: rows begin when the call is recorded, a moment later than it takes effect.)
-    const Nanos slack = clock.residual + std::max<Nanos>(kMillisecond, instance.exposed / 10);
     const SegmentCollective& c = graph_.collectives[static_cast<size_t>(target)];
-    if (resume + slack < c.latest_arrival) continue;
-    const Nanos lag = std::clamp<Nanos>(resume - (c.latest_arrival + c.transfer), 0, INT32_MAX);
-    *next++ = {resume, instance.exposed, target, static_cast<int32_t>(lag), MarkKind::kResume};
+    if (resume + SlackOf(instance, clock) < c.latest_arrival) continue;
+    *next++ = Resume(resume, instance.exposed, target);
   }
   meetings_.resize(static_cast<size_t>(next - meetings_.data()));
+  const auto has_messages = [&](int32_t target) {
+    return target >= 0 && is_message_[static_cast<size_t>(target)] != 0;
+  };
+  if (std::any_of(targets.begin(), targets.end(), has_messages)) {
+    AddMessageResumes(rank, clock, targets);
+    std::erase_if(meetings_,
+                  [&](const Point& p) { return p.kind == MarkKind::kResume && (p.at <= begin || p.at > end); });
+  }
   steps_.clear();
   for (size_t i = 0; i < rank.steps.size(); ++i) {
     steps_.push_back({Align(clock, rank.steps[i].start), 0, static_cast<int32_t>(i), 0, MarkKind::kStep});

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/radix_sort.h"
+#include "graph/host_messages.h"
 #include "graph/rank_chain.h"
 #include "graph/schedule.h"
 
@@ -66,17 +67,23 @@ SegmentCollective Split(const Collective& collective, std::span<const RankPatter
   out.last_rank = arrival.rank;
   out.first_to_end = before.rank;
   out.last_to_end = end.rank;
+  return out;
+}
+
+// Splits the members' exposed time. What a message of a host backend shows after its data had come is no transfer.
+void SplitExposed(const Collective& collective, bool is_message, std::span<const RankPattern> ranks,
+                  const JobComms& comms, SegmentCollective* out) {
   for (const trace::CollectiveMember& member : collective.members) {
     const auto r = static_cast<size_t>(member.rank_index);
     const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
     if (instance.exposed == 0) continue;
     // Exposed time lies back to back before exposed_end, but for gaps the fold closed.
     const Nanos begin = Align(ClockOf(comms, r), instance.exposed_end) - instance.exposed;
-    const Nanos wait = std::clamp<Nanos>(arrival.time - begin, 0, instance.exposed);
-    out.wait += wait;
-    out.exposed_transfer += instance.exposed - wait;
+    const Nanos wait = std::clamp<Nanos>(out->latest_arrival - begin, 0, instance.exposed);
+    const Nanos rest = instance.exposed - wait;
+    out->wait += wait;
+    out->exposed_transfer += is_message ? std::min(rest, out->transfer) : rest;
   }
-  return out;
 }
 
 // Collectives group by group, in their order: the rows of a group's members lie one after the other, those of
@@ -92,7 +99,8 @@ std::vector<int32_t> GroupByGroup(const JobComms& comms) {
   return out;
 }
 
-void FillCollectives(std::span<const RankPattern> ranks, const JobComms& comms, int threads, SegmentGraph* graph) {
+void FillCollectives(std::span<const RankPattern> ranks, const JobComms& comms, const std::vector<char>& is_message,
+                     int threads, SegmentGraph* graph) {
   graph->row_begin.assign(1, 0);
   for (const RankPattern& rank : ranks) {
     graph->row_begin.push_back(graph->row_begin.back() + rank.comms.instances.size());
@@ -107,12 +115,22 @@ void FillCollectives(std::span<const RankPattern> ranks, const JobComms& comms, 
     for (size_t i = begin; i < end; ++i) {
       const auto c = static_cast<size_t>(by_group[i]);
       graph->collectives[c] = Split(comms.collectives[c], ranks, comms);
+      if (is_message[c] == 0) SplitExposed(comms.collectives[c], false, ranks, comms, &graph->collectives[c]);
       for (const trace::CollectiveMember& member : comms.collectives[c].members) {
         const size_t row = graph->row_begin[static_cast<size_t>(member.rank_index)];
         graph->collective_of_row[row + static_cast<size_t>(member.instance)] = by_group[i];
       }
     }
   });
+}
+
+// How long a message takes is known when all have been looked at.
+void FillMessages(std::span<const RankPattern> ranks, const JobComms& comms, const std::vector<char>& is_message,
+                  SegmentGraph* graph) {
+  ShortenHostMessages(ranks, comms, is_message, {graph->collectives.data(), graph->collectives.size()});
+  for (size_t c = 0; c < is_message.size(); ++c) {
+    if (is_message[c] != 0) SplitExposed(comms.collectives[c], true, ranks, comms, &graph->collectives[c]);
+  }
 }
 
 void FillOrder(SegmentGraph* graph) {
@@ -129,14 +147,17 @@ void FillOrder(SegmentGraph* graph) {
 
 SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComms& comms, int threads) {
   SegmentGraph graph;
-  FillCollectives(ranks, comms, threads, &graph);
+  const std::vector<char> is_message = FindHostMessages(ranks, comms);
+  FillCollectives(ranks, comms, is_message, threads, &graph);
+  FillMessages(ranks, comms, is_message, &graph);
   FillOrder(&graph);
   for (size_t r = 0; r < ranks.size(); ++r) {
     graph.chain_start.push_back(Align(ClockOf(comms, r), ranks[r].window_start));
   }
   const auto make_source = [&] {
-    return
-        [builder = std::make_shared<ChainBuilder>(ranks, comms, graph)](size_t rank) { return builder->Build(rank); };
+    return [builder = std::make_shared<ChainBuilder>(ranks, comms, is_message, graph)](size_t rank) {
+      return builder->Build(rank);
+    };
   };
   ScheduleMarks(ranks.size(), make_source, threads, &graph);
   return graph;

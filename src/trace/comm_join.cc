@@ -155,16 +155,29 @@ class CommJoiner {
   void MatchPairs() {
     out_.unmatched_instances = rows_->unresolved() + matched_unmatched_;
     out_.inconsistent = matched_inconsistent_;
+    const size_t collectives = out_.collectives.size(), groups = table_.groups.size();
     PointToPointMatch match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
+    if (match.guessed_clocks && !match.collectives.empty()) {
+      // Now that messages tell about how the clocks lie, those few that went to the wrong neighbour show.
+      AddPairs(match);
+      clocks_ = AlignClocks(ranks_, out_.collectives);
+      out_.collectives.resize(collectives);
+      table_.groups.resize(groups);
+      match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
+    }
+    AddPairs(match);
     out_.unmatched_instances += match.unmatched;
     table_.notes.insert(table_.notes.end(), match.notes.begin(), match.notes.end());
-    const auto first = static_cast<int32_t>(table_.groups.size());
-    for (JobGroup& group : match.groups) table_.groups.push_back(std::move(group));
-    for (Collective& c : match.collectives) {
-      c.group += first;
-      out_.collectives.push_back(std::move(c));
-    }
     if (!match.collectives.empty()) clocks_ = AlignClocks(ranks_, out_.collectives);
+  }
+
+  void AddPairs(const PointToPointMatch& match) {
+    const auto first = static_cast<int32_t>(table_.groups.size());
+    table_.groups.insert(table_.groups.end(), match.groups.begin(), match.groups.end());
+    for (const Collective& c : match.collectives) {
+      out_.collectives.push_back(c);
+      out_.collectives.back().group += first;
+    }
   }
 
   void Publish() {

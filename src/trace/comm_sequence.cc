@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "trace/end_agreement.h"
+
 namespace headway::trace {
 namespace {
 
@@ -265,7 +267,8 @@ ShiftFit BestShift(const CommSequence& reference, const CommSequence& member, st
 
 Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
   constexpr Nanos kSlack = 20 * kMicrosecond;  // clocks of devices of one host, rounding
-  constexpr int32_t kSamples = 128;
+  constexpr Nanos kDriftsFrom = kMillisecond;
+  constexpr int32_t kSamples = 128, kEnds = 48;
   Togetherness out;
   const int32_t longest = std::max(reference.size(), member.size());
   if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;
@@ -276,21 +279,35 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
   const int32_t first = std::max(0, -fit.shift);
   const int32_t count = std::min(fit.overlap, kSamples);
   const auto row = [&](int32_t j) { return first + static_cast<int32_t>(int64_t{j} * fit.overlap / count); };
-  // Without a known offset: any under which all overlap will do.
+  // Without a known offset: any under which all overlap will do, or the line on which most ends lie.
   Nanos least = std::numeric_limits<Nanos>::min(), most = std::numeric_limits<Nanos>::max();
-  for (int32_t j = 0; j < count; ++j) {
-    least = std::max(least, member[row(j)].start - reference[row(j) + fit.shift].end);
-    most = std::min(most, member[row(j)].end - reference[row(j) + fit.shift].start);
-  }
-  const Nanos possible = least <= most ? least + (most - least) / 2 : fit.centre;
-  const Nanos difference = offset.value_or(possible);
-  int32_t overlapping = 0;
+  std::vector<EndPair> ends;
   for (int32_t j = 0; j < count; ++j) {
     const CommInstance& mine = member[row(j)];
     const CommInstance& theirs = reference[row(j) + fit.shift];
-    const bool apart = mine.start - difference > theirs.end + kSlack || theirs.start > mine.end - difference + kSlack;
-    overlapping += apart ? 0 : 1;
+    least = std::max(least, mine.start - theirs.end);
+    most = std::min(most, mine.end - theirs.start);
+    if (j % (1 + count / kEnds) == 0) ends.push_back({theirs.end, mine.end});
   }
+  const EndAgreement agreement = AgreementOfEnds(ends);
+  out.scatter = agreement.scatter;
+  const auto overlapping_at = [&](const auto& difference) {
+    int32_t overlapping = 0;
+    for (int32_t j = 0; j < count; ++j) {
+      const CommInstance& mine = member[row(j)];
+      const CommInstance& theirs = reference[row(j) + fit.shift];
+      const Nanos d = difference(theirs.end);
+      const bool apart = mine.start - d > theirs.end + kSlack || theirs.start > mine.end - d + kSlack;
+      overlapping += apart ? 0 : 1;
+    }
+    return overlapping;
+  };
+  const Nanos constant = offset.value_or(least <= most ? least + (most - least) / 2 : fit.centre);
+  int32_t overlapping = overlapping_at([&](Nanos) { return constant; });
+  // A known offset is one number for the whole window; the line may follow a drift from it.
+  const bool drifts = agreement.slope != 0 && offset && std::abs(agreement.base - *offset) < kDriftsFrom;
+  if (!offset || drifts)
+    overlapping = std::max(overlapping, overlapping_at([&](Nanos own) { return agreement.At(own); }));
   out.overlapping = static_cast<double>(overlapping) / count;
   out.jitter = fit.jitter;
   const double covered = 2.0 * fit.overlap / (reference.size() + member.size());
