@@ -50,7 +50,7 @@ class PlantedFaults(unittest.TestCase):
                 self.assertEqual(result["false_alarms"], [])
 
     def test_healthy_twins_have_no_warning(self):
-        for shape in (PLAIN, PIPELINE, EXPERTS, PLAIN + ",backend=gloo,layer_mb=3", PLAIN + ",sync=0"):
+        for shape in (PLAIN, PIPELINE, EXPERTS, PLAIN + ",backend=gloo,layer_mb=1,activation_mb=0.2", PLAIN + ",sync=0"):
             with self.subTest(shape=shape):
                 self.assertEqual(diagnose(shape)["false_alarms"], [])
 
