@@ -51,15 +51,15 @@ trace::JobComms Pairs(size_t count) {
 
 std::vector<Mark> Resumes(const SegmentGraph& graph, size_t rank) {
   std::vector<Mark> out;
-  for (const Mark& mark : graph.Chain(rank)) {
-    if (mark.kind == MarkKind::kResume) out.push_back(mark);
+  for (const uint32_t m : graph.Chain(rank)) {
+    if (graph.marks[m].IsResume()) out.push_back(graph.marks[m]);
   }
   return out;
 }
 
 Nanos OwnOf(const SegmentGraph& graph, size_t rank) {
   Nanos own = 0;
-  for (const Mark& mark : graph.Chain(rank)) own += mark.own;
+  for (const uint32_t m : graph.Chain(rank)) own += graph.marks[m].Own();
   return own;
 }
 
@@ -76,9 +76,9 @@ TEST(SegmentGraph, AnOpenSendDoesNotBlock) {
   const std::vector<Mark> resumes = Resumes(graph, 0);
   ASSERT_EQ(resumes.size(), 2u);
   EXPECT_EQ(resumes[0].target, 1);
-  EXPECT_EQ(resumes[0].lag, 0);
+  EXPECT_EQ(resumes[0].time, 0);
   EXPECT_EQ(resumes[1].target, 0);  // a condition still: nobody goes on before the send is done
-  EXPECT_EQ(resumes[1].lag, 0);     // 80 - 12 = 68 would hold stage 0 however early stage 1 sends
+  EXPECT_EQ(resumes[1].time, 0);    // 80 - 12 = 68 would hold stage 0 however early stage 1 sends
 }
 
 // The same rows on a device last as long as they take: 80 is where the send ends.
@@ -87,7 +87,7 @@ TEST(SegmentGraph, ADevicesRowsEndWhenTheyAreDone) {
                                        Rank({{CommOp::kRecv, 5, 12, 7, 12}, {CommOp::kSend, 48, 50, 2, 50}}, true)};
   const std::vector<Mark> resumes = Resumes(BuildSegmentGraph(ranks, Pairs(2)), 0);
   ASSERT_EQ(resumes.size(), 2u);
-  EXPECT_EQ(resumes[1].lag, 68 * kMs);
+  EXPECT_EQ(resumes[1].time, 68 * kMs);
 }
 
 // A send and a receive are waited for together at 20 and both end at 60. The send was done at 22, the receive at 60;
