@@ -53,7 +53,8 @@ uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step) {
     mix(bytes);
     known = known && bytes >= 0;
   }
-  if (!known) mix(job.peer_class[static_cast<size_t>(channel.ranks.front())]);
+  // Activations and gradients go in opposite directions and need not be equally large.
+  if (!known) mix(job.peer_class[static_cast<size_t>(channel.sender < 0 ? channel.ranks.front() : channel.sender)]);
   mix(static_cast<int64_t>(channel.CallsOf(step).size()));
   return hash;
 }

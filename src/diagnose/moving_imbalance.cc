@@ -2,6 +2,7 @@
 #include "diagnose/moving_imbalance.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
 #include "diagnose/scope.h"
+#include "diagnose/siblings.h"
 #include "diagnose/suspects.h"
 #include "diagnose/when.h"
 
@@ -168,10 +170,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& sus
   return candidate;
 }
 
-}  // namespace
-
-std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
-  if (in.job.num_steps() < 3) return std::nullopt;
+std::vector<Suspect> StruckRanks(const AnalysisInput& in) {
   std::vector<Suspect> struck;
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 3) continue;
@@ -179,6 +178,83 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
     // A rank struck in most steps is a case of its own beside any moving imbalance.
     if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
   }
+  return struck;
+}
+
+// Mean own time of a group by step; kNoValue where a member lacks it.
+std::vector<Nanos> MeanOwn(const AnalysisInput& in, const Siblings& group) {
+  std::vector<Nanos> out(in.job.num_steps(), 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    for (const size_t r : group.ranks) {
+      const Nanos own = in.excess.own[r * out.size() + s];
+      if (own == kNoValue) {
+        out[s] = kNoValue;
+        break;
+      }
+      out[s] += own / static_cast<Nanos>(group.ranks.size());
+    }
+  }
+  return out;
+}
+
+// By group and step: its mean minus the median of the others'.
+std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nanos>>& means) {
+  std::vector<std::vector<Nanos>> out(means.size(), std::vector<Nanos>(means.front().size(), kNoValue));
+  for (size_t g = 0; g < means.size(); ++g) {
+    for (size_t s = 0; s < means[g].size(); ++s) {
+      std::vector<Nanos> others;
+      for (size_t k = 0; k < means.size(); ++k) {
+        if (k != g && means[k][s] != kNoValue) others.push_back(means[k][s]);
+      }
+      if (means[g][s] != kNoValue && !others.empty()) out[g][s] = means[g][s] - Median(std::move(others));
+    }
+  }
+  return out;
+}
+
+// Ranks that share the work of one batch (tensor parallelism) are struck together: their mean varies less than each of
+// them. `groups`: of one class and kind, disjoint.
+void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>& groups, std::vector<Suspect>* struck) {
+  if (groups.size() < 3) return;
+  std::vector<std::vector<Nanos>> means;
+  for (const Siblings* group : groups) means.push_back(MeanOwn(in, *group));
+  const std::vector<std::vector<Nanos>> excess = ExcessOfGroups(means);
+  std::vector<Nanos> away;
+  for (const std::vector<Nanos>& row : excess) {
+    for (const Nanos x : row) {
+      if (x != kNoValue) away.push_back(std::abs(x));
+    }
+  }
+  const auto noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
+  const Nanos least = std::max(3 * noise, in.job.median_step / 100);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const size_t r : groups[g]->ranks) {
+      Suspect suspect{r, std::vector<Nanos>(in.job.num_steps(), 0), 0, 0, &in.excess};
+      for (size_t s = 0; s < suspect.cost.size(); ++s) {
+        if (excess[g][s] == kNoValue || excess[g][s] < least) continue;
+        suspect.cost[s] = std::max(excess[g][s] / 2, in.excess.At(r, s));
+        suspect.total += suspect.cost[s];
+        ++suspect.struck;
+      }
+      if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck->push_back(std::move(suspect));
+    }
+  }
+}
+
+// What may move: single ranks, or the groups of one kind.
+std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in) {
+  std::vector<std::vector<Suspect>> out{StruckRanks(in)};
+  const std::vector<Siblings> all = SiblingsOfGroups(in.job);
+  std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
+  for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
+  for (const auto& [kind, by_class] : kinds) {
+    out.emplace_back();
+    for (const auto& [peer_class, groups] : by_class) StrikeTogether(in, groups, &out.back());
+  }
+  return out;
+}
+
+std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vector<Suspect>& struck) {
   if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
   const SharedWork work = FindSharedWork(in, struck);
   if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
@@ -194,6 +270,16 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   }
   for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
   return out;
+}
+
+}  // namespace
+
+std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
+  if (in.job.num_steps() < 3) return std::nullopt;
+  for (const std::vector<Suspect>& struck : Readings(in)) {
+    if (std::optional<MovingImbalance> found = Believe(in, struck)) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace headway::diagnose

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "diagnose/scope.h"
+#include "diagnose/siblings.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -60,51 +61,6 @@ Candidate Join(const Job& job, const std::vector<const Candidate*>& parts, const
   return out;
 }
 
-// Ranks that one cause may strike together.
-struct Siblings {
-  int32_t peer_class = -1;
-  std::vector<size_t> ranks;  // of the class, by index
-  bool is_host = false;
-};
-
-std::vector<Siblings> Hosts(const Job& job) {
-  std::map<std::pair<int32_t, int32_t>, Siblings> by_host;  // (class, clock)
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    if (!job.ranks[r].comms.host_known) continue;
-    Siblings& siblings = by_host[{job.peer_class[r], job.comms.clock_of_rank[r]}];
-    siblings.peer_class = job.peer_class[r];
-    siblings.is_host = true;
-    siblings.ranks.push_back(r);
-  }
-  std::vector<Siblings> out;
-  for (auto& [key, siblings] : by_host) out.push_back(std::move(siblings));
-  return out;
-}
-
-// Small process groups whose ranks are all of one class.
-std::vector<Siblings> Groups(const Job& job) {
-  constexpr size_t kLargest = 16;
-  std::map<RankId, size_t> index;
-  for (size_t r = 0; r < job.num_ranks(); ++r) index[job.ranks[r].meta.rank] = r;
-  std::vector<Siblings> out;
-  for (const trace::JobGroup& group : job.comms.groups) {
-    if (group.is_p2p || group.ranks.size() < 2 || group.ranks.size() > kLargest) continue;
-    Siblings siblings;
-    for (const RankId rank : group.ranks) {
-      const auto it = index.find(rank);
-      if (it == index.end()) break;
-      const int32_t peer_class = job.peer_class[it->second];
-      if (siblings.peer_class >= 0 && siblings.peer_class != peer_class) break;
-      siblings.peer_class = peer_class;
-      siblings.ranks.push_back(it->second);
-    }
-    if (siblings.ranks.size() == group.ranks.size()) out.push_back(std::move(siblings));
-  }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Siblings& a, const Siblings& b) { return a.ranks.size() > b.ranks.size(); });
-  return out;
-}
-
 // The candidates about `siblings`, by index; empty where they are not struck as one.
 std::vector<size_t> StruckAsOne(const Job& job, const Siblings& siblings, const RankCandidates& candidates,
                                 const std::vector<bool>& gone) {
@@ -125,8 +81,8 @@ std::vector<size_t> StruckAsOne(const Job& job, const Siblings& siblings, const 
 
 void MergeSiblings(const Job& job, RankCandidates* candidates) {
   if (candidates->size() < 2) return;
-  std::vector<Siblings> all = Hosts(job);
-  for (Siblings& group : Groups(job)) all.push_back(std::move(group));
+  std::vector<Siblings> all = SiblingsOfHosts(job);
+  for (Siblings& group : SiblingsOfGroups(job)) all.push_back(std::move(group));
   std::vector<bool> gone(candidates->size(), false);
   for (const Siblings& siblings : all) {
     const std::vector<size_t> struck = StruckAsOne(job, siblings, *candidates, gone);

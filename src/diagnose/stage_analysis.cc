@@ -14,8 +14,8 @@ namespace headway::diagnose {
 
 namespace {
 
-// A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark. The last
-// one has the head and the loss besides.
+// A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark. The
+// last one has the head and the loss besides.
 constexpr int kNaturalPercent = 30;
 constexpr int kNaturalPercentOfLast = 50;
 

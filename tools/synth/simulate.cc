@@ -45,10 +45,15 @@ Transfer TransferOf(const Job& job) {
     const Time data =
         std::llround(static_cast<double>(instance.bytes) * BusFactor(detail.op, static_cast<int>(n)) / rate * noise);
     const Time startup = std::llround(static_cast<double>(link.startup) * noise);
+    // gloo's all-reduce (and the reduce-scatter made of it) sends to the member before, as a throttled rank of a real
+    // job shows (the last to end is the one before it); its all-gather to the one after.
+    const bool backwards = job.gloo() && (detail.op == Coll::kAllReduce || detail.op == Coll::kReduceScatter);
+    const auto place = [&](size_t i) { return backwards ? n - 1 - i : i; };  // of the i-th in the ring's direction
     std::vector<double> factors(n, 1.0);
     for (size_t i = 0; i < n; ++i) {
-      const bool leaves_host = job.mesh.Host(members[i]) != job.mesh.Host(members[(i + 1) % n]);
-      factors[i] = job.faults.Egress(members[i], instance.step, detail.op == Coll::kAllToAll ? crosses : leaves_host);
+      const int member = members[place(i)];
+      const bool leaves_host = job.mesh.Host(member) != job.mesh.Host(members[place((i + 1) % n)]);
+      factors[i] = job.faults.Egress(member, instance.step, detail.op == Coll::kAllToAll ? crosses : leaves_host);
     }
     if (peer) {
       const Time took = startup + std::llround(static_cast<double>(data) * factors[0]);
@@ -59,6 +64,7 @@ Transfer TransferOf(const Job& job) {
       const int loops =
           std::max(1, static_cast<int>(static_cast<double>(instance.bytes) / (kLoopBytes * static_cast<double>(n))));
       RingEnds(startup, data, RingSteps(detail.op, static_cast<int>(n)), loops, factors, ends);
+      if (backwards) std::reverse(ends.begin(), ends.end());
     }
     const Time last = *std::max_element(instance.starts.begin(), instance.starts.end());
     for (size_t i = 0; i < n; ++i) {

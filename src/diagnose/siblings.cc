@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/siblings.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace headway::diagnose {
+
+std::vector<Siblings> SiblingsOfHosts(const Job& job) {
+  std::map<std::pair<int32_t, int32_t>, Siblings> by_host;  // (class, clock)
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (!job.ranks[r].comms.host_known) continue;
+    Siblings& siblings = by_host[{job.peer_class[r], job.comms.clock_of_rank[r]}];
+    siblings.peer_class = job.peer_class[r];
+    siblings.is_host = true;
+    siblings.ranks.push_back(r);
+  }
+  std::vector<Siblings> out;
+  for (auto& [key, siblings] : by_host) out.push_back(std::move(siblings));
+  return out;
+}
+
+std::vector<Siblings> SiblingsOfGroups(const Job& job) {
+  constexpr size_t kLargest = 16;
+  std::map<RankId, size_t> index;
+  for (size_t r = 0; r < job.num_ranks(); ++r) index[job.ranks[r].meta.rank] = r;
+  std::vector<Siblings> out;
+  for (const trace::JobGroup& group : job.comms.groups) {
+    if (group.is_p2p || group.ranks.size() < 2 || group.ranks.size() > kLargest) continue;
+    Siblings siblings;
+    siblings.kind = group.desc;
+    for (const RankId rank : group.ranks) {
+      const auto it = index.find(rank);
+      if (it == index.end()) break;
+      const int32_t peer_class = job.peer_class[it->second];
+      if (siblings.peer_class >= 0 && siblings.peer_class != peer_class) break;
+      siblings.peer_class = peer_class;
+      siblings.ranks.push_back(it->second);
+    }
+    if (siblings.ranks.size() == group.ranks.size()) out.push_back(std::move(siblings));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Siblings& a, const Siblings& b) { return a.ranks.size() > b.ranks.size(); });
+  return out;
+}
+
+}  // namespace headway::diagnose

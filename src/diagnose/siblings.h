@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of peers that one cause may strike together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnose/job.h"
+
+namespace headway::diagnose {
+
+struct Siblings {
+  int32_t peer_class = -1;
+  std::vector<size_t> ranks;  // of the class, by index, ascending
+  bool is_host = false;
+  std::string kind;  // of a group: its description
+};
+
+// The ranks of each class on each host whose name is known.
+[[nodiscard]] std::vector<Siblings> SiblingsOfHosts(const Job& job);
+
+// Process groups of 2 to 16 ranks that are all there and of one class; larger ones first.
+[[nodiscard]] std::vector<Siblings> SiblingsOfGroups(const Job& job);
+
+}  // namespace headway::diagnose
