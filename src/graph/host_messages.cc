@@ -47,10 +47,13 @@ bool EndIsSeen(std::span<const pattern::RankPattern> ranks, const trace::JobComm
 
 std::vector<char> FindHostMessages(std::span<const pattern::RankPattern> ranks, const trace::JobComms& comms) {
   std::vector<char> out(comms.collectives.size(), 0);
+  bool any = false;
   for (size_t c = 0; c < out.size(); ++c) {
     const auto& members = comms.collectives[c].members;
     out[c] = members.size() == 2 && OneWayOnHost(ranks, members[0]) && OneWayOnHost(ranks, members[1]) ? 1 : 0;
+    any = any || out[c] != 0;
   }
+  if (!any) out.clear();
   return out;
 }
 

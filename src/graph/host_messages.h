@@ -15,7 +15,7 @@ namespace headway::graph {
 
 struct SegmentCollective;
 
-// Per collective: 1 = such a send with its receive.
+// Per collective: 1 = such a send with its receive. Empty where there are none.
 [[nodiscard]] std::vector<char> FindHostMessages(std::span<const pattern::RankPattern> ranks,
                                                  const trace::JobComms& comms);
 

@@ -57,7 +57,7 @@ void ChainBuilder::AddMessageResumes(const RankPattern& rank, const HostClock& c
   std::vector<MessageRow> rows;
   std::vector<int32_t> of_row;
   for (size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i] < 0 || is_message_[static_cast<size_t>(targets[i])] == 0) continue;
+    if (targets[i] < 0 || !IsMessage(targets[i])) continue;
     const CommInstance& instance = rank.comms.instances[i];
     const SegmentCollective& c = graph_.collectives[static_cast<size_t>(targets[i])];
     rows.push_back({Align(clock, instance.end), instance.exposed, Align(clock, instance.exposed_end),
@@ -90,8 +90,7 @@ void ChainBuilder::CollectPoints(const RankPattern& rank, const HostClock& clock
     if (target < 0) continue;
     if (start >= begin && start <= end) *next++ = arrival;
     const Nanos resume = Align(clock, instance.exposed_end);
-    if (instance.exposed == 0 || resume <= begin || resume > end || is_message_[static_cast<size_t>(target)] != 0)
-      continue;
+    if (instance.exposed == 0 || resume <= begin || resume > end || IsMessage(target)) continue;
     // A rank that went on before the last member came was not blocked in this operation: the time is its own. (A little
     // before is as good as after: rows begin when the call is recorded, a moment later than it takes effect.)
     const SegmentCollective& c = graph_.collectives[static_cast<size_t>(target)];
@@ -99,10 +98,7 @@ void ChainBuilder::CollectPoints(const RankPattern& rank, const HostClock& clock
     *next++ = Resume(resume, instance.exposed, target);
   }
   meetings_.resize(static_cast<size_t>(next - meetings_.data()));
-  const auto has_messages = [&](int32_t target) {
-    return target >= 0 && is_message_[static_cast<size_t>(target)] != 0;
-  };
-  if (std::any_of(targets.begin(), targets.end(), has_messages)) {
+  if (!is_message_.empty()) {
     AddMessageResumes(rank, clock, targets);
     std::erase_if(meetings_,
                   [&](const Point& p) { return p.kind == MarkKind::kResume && (p.at <= begin || p.at > end); });

@@ -13,7 +13,7 @@ namespace headway::graph {
 // Keeps its buffers: use one for many ranks.
 class ChainBuilder {
  public:
-  // `is_message`: by collective (graph/host_messages.h).
+  // `is_message`: by collective (graph/host_messages.h); empty = none is.
   ChainBuilder(std::span<const pattern::RankPattern> ranks, const trace::JobComms& comms,
                const std::vector<char>& is_message, const SegmentGraph& graph)
       : ranks_(ranks), comms_(comms), is_message_(is_message), graph_(graph) {}
@@ -36,6 +36,9 @@ class ChainBuilder {
   void Follow(const pattern::RankPattern& rank, const trace::HostClock& clock, std::span<const int32_t> targets,
               size_t i, Point* arrival);
   static bool Before(const Point& a, const Point& b);
+  [[nodiscard]] bool IsMessage(int32_t target) const {
+    return !is_message_.empty() && is_message_[static_cast<size_t>(target)] != 0;
+  }
   [[nodiscard]] Point Resume(Nanos at, Nanos blocked, int32_t target) const;
   // Where a rank was blocked in messages of a host backend. Every row that ends is a condition to go on, if only the
   // last was one that blocked.

@@ -115,7 +115,8 @@ void FillCollectives(std::span<const RankPattern> ranks, const JobComms& comms, 
     for (size_t i = begin; i < end; ++i) {
       const auto c = static_cast<size_t>(by_group[i]);
       graph->collectives[c] = Split(comms.collectives[c], ranks, comms);
-      if (is_message[c] == 0) SplitExposed(comms.collectives[c], false, ranks, comms, &graph->collectives[c]);
+      if (is_message.empty() || is_message[c] == 0)
+        SplitExposed(comms.collectives[c], false, ranks, comms, &graph->collectives[c]);
       for (const trace::CollectiveMember& member : comms.collectives[c].members) {
         const size_t row = graph->row_begin[static_cast<size_t>(member.rank_index)];
         graph->collective_of_row[row + static_cast<size_t>(member.instance)] = by_group[i];
@@ -127,6 +128,7 @@ void FillCollectives(std::span<const RankPattern> ranks, const JobComms& comms, 
 // How long a message takes is known when all have been looked at.
 void FillMessages(std::span<const RankPattern> ranks, const JobComms& comms, const std::vector<char>& is_message,
                   SegmentGraph* graph) {
+  if (is_message.empty()) return;
   ShortenHostMessages(ranks, comms, is_message, {graph->collectives.data(), graph->collectives.size()});
   for (size_t c = 0; c < is_message.size(); ++c) {
     if (is_message[c] != 0) SplitExposed(comms.collectives[c], true, ranks, comms, &graph->collectives[c]);
