@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
+#include "cli/reading_options.h"
 #include "cli/terminal.h"
 #include "diagnose/analysis.h"
 #include "diagnose/comparison.h"
@@ -24,12 +25,10 @@ namespace headway::cli {
 
 namespace {
 
-struct DiagnoseFlags {
-  std::vector<std::string> paths;
-  bool json = false, quiet = false, list = false;
-  std::string html, timeline, steps, baseline, section, fail_on, gpu_events = "all", last_step = "keep";
+struct DiagnoseFlags : ReadingFlags {
+  bool json = false, list = false;
+  std::string html, timeline, steps, baseline, section, fail_on;
   std::vector<std::string> skip;
-  IngestOptions ingest;
   int top = 5;
 };
 
@@ -65,26 +64,10 @@ CommandLine Describe(DiagnoseFlags* f) {
        .text = &f->fail_on,
        .value_name = "SEVERITY",
        .choices = {"info", "warning", "critical"}},
-      {.names = "--gpu-events",
-       .help = "count all device events, or only those whose launch is in the file (all)",
-       .text = &f->gpu_events,
-       .value_name = "all|linked",
-       .choices = {"all", "linked"}},
-      {.names = "--last-step",
-       .help = "keep or drop the last profiled step (keep)",
-       .text = &f->last_step,
-       .value_name = "keep|drop",
-       .choices = {"keep", "drop"}},
-      {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
-      {.names = "--name-rules",
-       .help = "own rules for kernel and call names",
-       .text = &f->ingest.name_rules,
-       .value_name = "FILE"},
       {.names = "--skip", .help = "do not run this analysis (repeatable)", .list = &f->skip, .value_name = "NAME"},
       {.names = "--list", .help = "list the analyses and exit", .flag = &f->list},
-      {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
-      {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
   };
+  for (Option& option : ReadingOptions(f)) line.options.push_back(std::move(option));
   return line;
 }
 
@@ -180,9 +163,7 @@ int RunDiagnose(std::span<const std::string> args) {
                 {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
   }
   if (const Result<void> sensible = CheckFlags(flags); !sensible) return Fail("diagnose", sensible.error());
-  flags.ingest.quiet = flags.quiet;
-  flags.ingest.fold.linked_only = flags.gpu_events == "linked";
-  flags.ingest.fold.drop_last_step = flags.last_step == "drop";
+  Settle(&flags);
   flags.ingest.all_parts = !flags.steps.empty() || !flags.baseline.empty();  // these look at all of every rank
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
+#include "cli/reading_options.h"
 #include "cli/terminal.h"
 #include "headway_version.h"
 #include "report/text_renderer.h"
@@ -18,11 +19,9 @@ using report::Unit;
 
 namespace {
 
-struct InspectFlags {
-  std::vector<std::string> paths;
-  bool json = false, quiet = false;
-  std::string section = "all", gpu_events = "all";
-  IngestOptions ingest;
+struct InspectFlags : ReadingFlags {
+  bool json = false;
+  std::string section = "all";
 };
 
 CommandLine Describe(InspectFlags* f) {
@@ -38,19 +37,8 @@ CommandLine Describe(InspectFlags* f) {
        .positional = true},
       {.names = "--json", .help = "as JSON", .flag = &f->json},
       {.names = "--section", .help = "print one section only (all)", .text = &f->section, .value_name = "NAME"},
-      {.names = "--gpu-events",
-       .help = "all or linked device events (all)",
-       .text = &f->gpu_events,
-       .value_name = "all|linked",
-       .choices = {"all", "linked"}},
-      {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
-      {.names = "--name-rules",
-       .help = "own rules for kernel and call names",
-       .text = &f->ingest.name_rules,
-       .value_name = "FILE"},
-      {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
-      {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
   };
+  for (Option& option : ReadingOptions(f)) line.options.push_back(std::move(option));
   return line;
 }
 
@@ -228,6 +216,7 @@ int RunInspect(std::span<const std::string> args) {
     return Fail("inspect",
                 {ErrorCode::kInvalidArgument, "give traces: files, a folder, an archive, or - (see --help)", ""});
   }
+  Settle(&flags);
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("inspect", in.error());
   RemarkProblems("inspect", in->problems, flags.quiet);

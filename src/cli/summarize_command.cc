@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
+#include "cli/reading_options.h"
 #include "cli/terminal.h"
 #include "pattern/hwp_writer.h"
 
@@ -13,11 +14,8 @@ namespace headway::cli {
 
 namespace {
 
-struct SummarizeFlags {
-  std::vector<std::string> paths;
-  std::string output, gpu_events = "all", last_step = "keep";
-  bool quiet = false;
-  IngestOptions ingest;
+struct SummarizeFlags : ReadingFlags {
+  std::string output;
 };
 
 CommandLine Describe(SummarizeFlags* f) {
@@ -32,24 +30,8 @@ CommandLine Describe(SummarizeFlags* f) {
        .text = &f->output,
        .value_name = "DIR",
        .required = true},
-      {.names = "--gpu-events",
-       .help = "all or linked device events (all)",
-       .text = &f->gpu_events,
-       .value_name = "all|linked",
-       .choices = {"all", "linked"}},
-      {.names = "--last-step",
-       .help = "keep or drop the last profiled step (keep)",
-       .text = &f->last_step,
-       .value_name = "keep|drop",
-       .choices = {"keep", "drop"}},
-      {.names = "--rank-map", .help = "lines 'path-or-glob rank'", .text = &f->ingest.rank_map, .value_name = "FILE"},
-      {.names = "--name-rules",
-       .help = "own rules for kernel and call names",
-       .text = &f->ingest.name_rules,
-       .value_name = "FILE"},
-      {.names = "--threads", .help = "0 = all (0)", .number = &f->ingest.threads, .value_name = "N"},
-      {.names = "--quiet", .help = "no remarks on stderr", .flag = &f->quiet},
   };
+  for (Option& option : ReadingOptions(f)) line.options.push_back(std::move(option));
   return line;
 }
 
@@ -63,9 +45,7 @@ int RunSummarize(std::span<const std::string> args) {
     return Fail("summarize",
                 {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});
   }
-  flags.ingest.quiet = flags.quiet;
-  flags.ingest.fold.linked_only = flags.gpu_events == "linked";
-  flags.ingest.fold.drop_last_step = flags.last_step == "drop";
+  Settle(&flags);
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("summarize", in.error());
   RemarkProblems("summarize", in->problems, flags.quiet);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of every subcommand that reads traces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/ingest.h"
+
+namespace headway::cli {
+
+struct ReadingFlags {
+  std::vector<std::string> paths;
+  std::string gpu_events = "all", last_step = "keep";
+  bool quiet = false;
+  IngestOptions ingest;  // Settle() fills in what follows from the flags
+};
+
+// --gpu-events, --last-step, --rank-map, --name-rules, --threads, --quiet.
+[[nodiscard]] std::vector<Option> ReadingOptions(ReadingFlags* flags);
+
+// What to fold and say, once the words are parsed.
+void Settle(ReadingFlags* flags);
+
+}  // namespace headway::cli
