@@ -96,18 +96,18 @@ Cause StoodStill(const Explanation& why, const CauseContext& context) {
 Cause ByName(const Explanation& why) {
   const std::string path = Lower(why.function + " " + why.leaf);
   if (HasAny(path, {"gc.collect", "function collect>", "gc.py"})) {
-    return {"gc-pause", why.function, "Python's garbage collector runs (" + why.function + "): it " + Times(why),
+    return {"gc-pause", why.function, "Python's garbage collector runs (" + why.brief + "): it " + Times(why),
             "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same "
             "step"};
   }
   if (HasAny(path, {"checkpoint", "serialization.py", "torch.save", "save_state", "_save"})) {
-    return {"checkpoint-stall", why.function, why.function + " " + Times(why),
+    return {"checkpoint-stall", why.function, why.brief + " " + Times(why),
             "write checkpoints asynchronously or from a copy in host memory"};
   }
   if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
                     "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
                     "convert_frame"})) {
-    return {"compile-or-load", why.function, why.function + " " + Times(why),
+    return {"compile-or-load", why.function, why.brief + " " + Times(why),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }
   return {};
@@ -138,20 +138,19 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,
-              "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.function) + ") " +
+              "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.brief) + ") " +
                   Times(why),
               "look at this rank's storage and loader workers; prefetch more batches (num_workers, prefetch_factor)"};
     case WorkClass::kMemory:
       if (HasAny(leaf, {"pageable"})) {
-        return {"unpinned-copy", why.function, "Copies from pageable memory: " + why.function + " " + Times(why),
+        return {"unpinned-copy", why.function, "Copies from pageable memory: " + why.brief + " " + Times(why),
                 "use pin_memory=True and non_blocking=True"};
       }
-      return {"slow-copy", why.function, "Copies between host and device are slow: " + why.function + " " + Times(why),
+      return {"slow-copy", why.function, "Copies between host and device are slow: " + why.brief + " " + Times(why),
               "check PCIe link width and generation of this device, and NUMA placement of the process"};
     case WorkClass::kRuntime:
       if (HasAny(leaf, {"synchronize", "memcpy"})) {
-        return {"hidden-sync", why.function,
-                "The host waits for the device in " + why.function + ", which " + Times(why),
+        return {"hidden-sync", why.function, "The host waits for the device in " + why.brief + ", which " + Times(why),
                 "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
       }
       break;
@@ -161,7 +160,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     const bool more_calls = why.node_calls * 10 > why.node_peer_calls * 12 && why.node_calls - why.node_peer_calls > 2;
     if (why.only_here || (why.node >= 0 && more_calls)) {
       return {
-          "data-imbalance", why.function, "It computes more than its peers: " + why.function + " " + Times(why),
+          "data-imbalance", why.function, "It computes more than its peers: " + why.brief + " " + Times(why),
           "balance what each rank gets (tokens, sequence lengths, experts); without token counts in the trace a slower "
           "device cannot be excluded"};
     }
@@ -170,7 +169,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
               "Its compute kernels take " + FormatRatio(why.ratio) + " the time of the same kernels on its peers",
               "check power, cooling and clocks of this device, or move the rank"};
     }
-    return {"slow-device", why.function, "Its kernel " + why.function + " " + Times(why) + "; other kernels do not",
+    return {"slow-device", why.function, "Its kernel " + why.brief + " " + Times(why) + "; other kernels do not",
             "check this device; if the kernel's input is larger here, balance the data"};
   }
   const bool one_function = why.node >= 0 && !why.leaf.empty();
@@ -203,8 +202,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     return {"slow-host", "", "Its own time is longer, spread over many functions, none of which stands out",
             "look for CPU contention on this host; record Python stacks to name the code"};
   }
-  return {"slow-host-code", why.function, why.function + " " + Times(why),
-          "look at what this function does on this rank"};
+  return {"slow-host-code", why.function, why.brief + " " + Times(why), "look at what this function does on this rank"};
 }
 
 }  // namespace headway::diagnose

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "diagnose/excess.h"
 
 namespace headway::diagnose {
@@ -146,6 +147,23 @@ std::vector<Sample> SameSteps(std::span<const size_t> peers, const std::vector<s
   return samples;
 }
 
+namespace {
+
+// Kernel names of a hundred characters make no sentence: each frame keeps its beginning and its end.
+std::string Abbreviated(const std::string& path) {
+  constexpr int kMost = 44;  // columns
+  std::string out;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(" > ", begin), path.size());
+    if (begin > 0) out += " > ";
+    out += TruncateMiddle(path.substr(begin, end - begin), kMost);
+    begin = end + 3;
+  }
+  return out;
+}
+
+}  // namespace
+
 Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> references) {
   Explanation out;
   const auto here = ClassSums(job, mine);
@@ -169,6 +187,7 @@ Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std:
   } else {
     NamePair(*view, rows, &out);
   }
+  out.brief = Abbreviated(out.function);
   if (out.node < 0) return out;
   const Row& row = rows[static_cast<size_t>(out.node)];
   out.leaf = view->name(out.node);

@@ -18,6 +18,7 @@ struct Explanation {
   Nanos total = 0;                                            // excess in all
   FunctionView::Node node = -1;  // the deepest function that holds at least 60 % of its caller's excess; -1 = none
   std::string function;          // its path, up to three frames; two functions that share the excess: "A, B"
+  std::string brief;             // the same for sentences: long names cut in their middle
   bool pair = false;             // `node` is the larger one of two that share the excess
   std::string leaf;              // full name of `node`
   Nanos node_excess = 0;

@@ -166,7 +166,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   if (why.node >= 0) {
     const auto n = static_cast<Nanos>(std::max<size_t>(1, steps.size()));
     finding.evidence.push_back(
-        {"time in " + why.function + " per struck step", Milliseconds(why.node_own / n), "",
+        {"time in " + why.brief + " per struck step", Milliseconds(why.node_own / n), "",
          Milliseconds(why.node_peers / n),
          std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
   }

@@ -75,7 +75,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.headline = "stage " + std::to_string(stage.number) + ", " + Who(job, finding.scope);
   finding.sentence = "All ranks of stage " + std::to_string(stage.number) + " take " + Milliseconds(Median(stage.own)) +
                      " of own time per step, the other stages " + Milliseconds(Median(others)) +
-                     (why.function.empty() ? "" : ", mostly in " + why.function) + ".";
+                     (why.function.empty() ? "" : ", mostly in " + why.brief) + ".";
   finding.suggestion = "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
