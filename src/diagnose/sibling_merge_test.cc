@@ -122,6 +122,37 @@ TEST_F(SiblingMerge, DifferentCausesOfAHostAreASlowHost) {
   EXPECT_EQ(Merged().size(), 4U);  // a slow device is not the host's doing
 }
 
+// Sixteen ranks on one host, tp and cp in pairs of neighbours: {0, 1}, {2, 3} … and {0, 2}, {1, 3} ….
+std::vector<pattern::RankPattern> TwoKindsOfPairs(int per_host) {
+  MadeMesh mesh({.ranks = 16, .per_host = per_host});
+  std::vector<int> groups;
+  for (int r = 0; r < 16; r += 2) groups.push_back(mesh.Group("mesh_tp", {r, r + 1}));
+  for (int r = 0; r < 16; r += 4) {
+    for (const int k : {r, r + 1}) groups.push_back(mesh.Group("mesh_cp", {k, k + 2}));
+  }
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (const int g : groups) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return mesh.Make();
+}
+
+TEST_F(SiblingMerge, PairsOfPairsKeepAllTheirRanks) {
+  // One batch, shared by tp and by cp.
+  job_ = JoinJob(TwoKindsOfPairs(16));
+  for (const size_t r : {0U, 1U, 2U, 3U}) Add(r, "data-imbalance", Ms(20));
+  EXPECT_EQ(Merged(), (Groups{{0, 1, 2, 3}}));
+  EXPECT_EQ(candidates_[0].second.edit.own.size(), 4U);
+}
+
+TEST_F(SiblingMerge, AHostIsNoMemberOfAGroup) {
+  // Hosts of two ranks, so that cp leaves them: n1, ranks 2 and 3, and beside it rank 0. They are not one group.
+  job_ = JoinJob(TwoKindsOfPairs(2));
+  for (const size_t r : {0U, 2U, 3U}) Add(r, "slow-input", Ms(20));
+  EXPECT_EQ(Merged(), (Groups{{0}, {2, 3}}));
+}
+
 TEST_F(SiblingMerge, WhereAllOthersAreOfTheHostToo) {
   // A job on one host: that all of it is slow is nothing one rank stands out by.
   MadeMesh mesh({.ranks = 4});
