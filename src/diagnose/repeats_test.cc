@@ -54,6 +54,11 @@ TEST(Repeats, ThreeOfAKindLeaveOne) {
   EXPECT_EQ(Left({Of("a", "x", {0}, cost), Of("b", "x", {0, 1}, cost), Of("c", "x", {0, 1}, cost)}), "b");
 }
 
+TEST(Repeats, WhatGoesItselfCoversNothing) {
+  // b goes as a names the same ranks. c costs something in the second step only, of which a says nothing.
+  EXPECT_EQ(Left({Of("a", "x", {0, 1}, {10, 0}), Of("b", "x", {0, 1}, {10, 10}), Of("c", "x", {0}, {0, 10})}), "ac");
+}
+
 TEST(Repeats, WhatNamesNoRankStays) {
   EXPECT_EQ(Left({Of("a", "x", {}, {10}), Of("b", "x", {}, {10}), Of("c", "x", {0}, {10})}), "abc");
 }
