@@ -93,6 +93,26 @@ TEST(LongSteps, StagesStruckInTheSameStepAreStruckByOneThing) {
   EXPECT_EQ(found[0].excess[3], Ms(80));
 }
 
+TEST(LongSteps, EachStageGivesBackItsOwnExcess) {
+  // Stages one after the other: 2 and 3 begin their 100 ms when 0 and 1 have sent. Step 3 has 80 ms more of the first
+  // stage and 60 of the second one: 140 in ten steps.
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 10; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      if (r >= 2) mesh.Send(pp[static_cast<size_t>(r - 2)], r - 2, 1000, Ms(1));
+      mesh.Compute(r, Ms(100));
+      if (s == 3) mesh.Work(r, WorkClass::kHost, kSave, r < 2 ? Ms(80) : Ms(60));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  const Diagnosis d = Diagnose(mesh.Make());
+  ASSERT_EQ(d.findings.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(d.findings[0].recoverable_per_step), 14e6, 1e4);
+}
+
 TEST(LongSteps, OneRankOfAStageIsNoLongStep) {
   Look look(Make(true, [](MadeMesh* mesh, int r, int s) {
     if (s == 3 && r == 2) mesh->Work(r, WorkClass::kHost, kSave, Ms(80));
