@@ -13,8 +13,8 @@ namespace {
 // step, which for ranks 0 and 1 lie before the dp all-reduce; of ranks 2 and 3 the last 30 lie behind it. So these
 // begin every step 30 ms after the others, and come to tp 30 ms after them, though nobody waits for them. `late` on
 // top, before the first step.
-std::vector<pattern::RankPattern> Make(Nanos late, Nanos place = Ms(30)) {
-  MadeMesh mesh({.ranks = 4});
+std::vector<pattern::RankPattern> Make(Nanos late, Nanos place = Ms(30), int per_host = 4) {
+  MadeMesh mesh({.ranks = 4, .per_host = per_host});
   const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
   const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
   for (const int r : {2, 3}) mesh.Delay(r, place + late);
@@ -50,6 +50,15 @@ TEST(LateEntry, WithoutAPlaceOfTheirOwnAllOfItIs) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2, 3}));
   EXPECT_EQ(found[0].excess.front(), Ms(40));
+}
+
+TEST(LateEntry, AnUncertainClockIsNoLateness) {
+  // Ranks 2 and 3 on a host of their own, 40 ms late on a clock that may be off by 25: 50 between two of that kind.
+  Look look(Make(Ms(40), 0, 2));
+  ASSERT_EQ(look.job.comms.clocks.size(), 2U);
+  EXPECT_EQ(look.Run(RunLateEntryAnalysis).candidates.size(), 1U);
+  look.job.comms.clocks[1].residual = Ms(25);
+  EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
 }
 
 TEST(LateEntry, AHostBehindThatHoldsNobodyUp) {
