@@ -62,6 +62,36 @@ TEST(StepMarks, TheFirstStepStaysWhereTheHostWasHardlyAhead) {
   EXPECT_EQ(Starts(p), (std::vector<Nanos>{0, Us(130), Us(230), Us(330)}));
 }
 
+// Four steps of a host that is `behind` ahead of its device; the device runs a kernel for 40, an all-reduce for 10 that
+// begins at `comm` of its step, and kernels to the end of its 100.
+RankPattern WithAllReduce(int64_t behind, int64_t comm) {
+  RowScript script;
+  for (int i = 0; i < 4; ++i) {
+    const auto correlation = static_cast<uint32_t>(1000 + 64 * i);
+    const int64_t begin = 100 * i + behind;
+    script.Step(i, 100 * i, 100);
+    for (const uint32_t k : {0U, 16U, 32U}) {
+      script.Row("main", EventKind::kRuntime, "cudaLaunchKernel", 100 * i + 10 + k, 5, correlation + k);
+    }
+    script.Row("stream 7", EventKind::kKernel, "a", begin, comm, correlation);
+    script.Collective("stream 20", trace::CommOp::kAllReduce, begin + comm, 10, correlation + 16);
+    script.Row("stream 7", EventKind::kKernel, "b", begin + comm + 10, 90 - comm, correlation + 32);
+  }
+  return script.Fold();
+}
+
+TEST(StepMarks, TheLastStepIsCutAtAnArrivalInItsSecondHalf) {
+  // At 80 of 100, whether the device is in step or a step behind.
+  EXPECT_EQ(WithAllReduce(0, 80).steps.back().end, Us(380));
+  EXPECT_EQ(WithAllReduce(100, 80).steps.back().end, Us(480));
+}
+
+TEST(StepMarks, TheLastStepIsNotCutInItsFirstHalf) {
+  // At 30: most of the step would be lost.
+  EXPECT_EQ(WithAllReduce(0, 30).steps.back().end, Us(400));
+  EXPECT_EQ(WithAllReduce(100, 30).steps.back().end, Us(500));
+}
+
 TEST(StepMarks, OneStepStaysAsMarked) {
   RowScript script;
   script.Step(7, 0, 100);
