@@ -110,6 +110,29 @@ TEST(LinkAnalysis, ARankWhoseGroupsBecomeSlow) {
   EXPECT_NEAR(static_cast<double>(Loud(d)[0].recoverable_per_step), 3.6e6, 1e4);
 }
 
+TEST(LinkAnalysis, OrderOfEndsTellsWhichOfATie) {
+  // Two rings of four that nothing else joins: the slow one's members explain it equally well. Its ends
+  // (ring_order_test.cc) say that 1 sends to 2. From the second step on its members come as far apart as they left, so
+  // that each spends 18 ms in it, three times what the other ring takes: of the 12 until its first member ends 8 would
+  // go. In the first step they come together and the quickest spends 12, which is not over half way: 7 * 8 / 8.
+  MadeMesh mesh({.ranks = 8, .per_host = 4});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1, 2, 3}, {4, 5, 6, 7}});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Meet(tp[0], CommOp::kAllReduce, kBytes, {Ms(14), Ms(12), Ms(18), Ms(16)});
+    mesh.Meet(tp[1], CommOp::kAllReduce, kBytes, Ms(6));
+  }
+  const Diagnosis d = Diagnose(mesh.Make());
+  ASSERT_EQ(Loud(d).size(), 1U);
+  const Finding f = Loud(d)[0];
+  EXPECT_EQ(f.headline, "the link out of rank 1 (host n0)");
+  EXPECT_EQ(f.scope.ranks, (std::vector<RankId>{1}));
+  ASSERT_EQ(f.scope.links.size(), 1U);
+  EXPECT_EQ(f.scope.links[0].to, 2);
+  EXPECT_NEAR(static_cast<double>(f.recoverable_per_step), 7e6, 1e4);
+}
+
 TEST(LinkAnalysis, AllTransfersSlowInSomeStepsAreTheFabric) {
   // In steps 5 and 6 of 10 both transfers of a step take 5 ms more: 2 * 10 / 10 = 2 ms a step.
   const Diagnosis d = DiagnoseMesh(10, [](const auto&, int s) { return s == 5 || s == 6 ? Ms(15) : Ms(10); });

@@ -23,13 +23,21 @@ Nanos AlignedEnd(const Job& job, const trace::CollectiveMember& member) {
   return Align(clock, job.ranks[r].comms.instances[static_cast<size_t>(member.instance)].end);
 }
 
-Nanos WorstResidual(const Job& job) {
+// By how much the members' clocks may be apart; ranks of one host share theirs.
+Nanos ResidualOf(const Job& job, const trace::Collective& collective) {
   Nanos worst = 0;
-  for (const trace::HostClock& clock : job.comms.clocks) worst = std::max(worst, clock.residual);
-  return worst;
+  const auto first = static_cast<size_t>(collective.members.front().rank_index);
+  bool is_one_host = job.ranks[first].comms.host_known;
+  for (const trace::CollectiveMember& member : collective.members) {
+    const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
+    is_one_host = is_one_host && clock == job.comms.clock_of_rank[first];
+    worst = std::max(worst, job.comms.clocks[static_cast<size_t>(clock)].residual);
+  }
+  return is_one_host ? 0 : worst;
 }
 
-Ends EndsOf(const Job& job, const trace::Collective& collective, Nanos residual) {
+Ends EndsOf(const Job& job, const trace::Collective& collective) {
+  const Nanos residual = ResidualOf(job, collective);
   std::vector<std::pair<Nanos, int32_t>> ends;
   for (const trace::CollectiveMember& member : collective.members) {
     ends.emplace_back(AlignedEnd(job, member), member.rank_index);
@@ -68,7 +76,6 @@ bool IsRing(trace::CommOp op) {
 }
 
 RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
-  const Nanos residual = WorstResidual(job);
   RingOrder out;
   std::map<int32_t, int64_t> last, first;
   int64_t of_first = 0;
@@ -78,7 +85,7 @@ RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
     const trace::Collective& collective = job.comms.collectives[c];
     if (collective.members.size() < 2) continue;
     members = std::max(members, collective.members.size());
-    const Ends ends = EndsOf(job, collective, residual);
+    const Ends ends = EndsOf(job, collective);
     if (ends.first_is_clear) {
       ++of_first;
       ++first[ends.first];

@@ -65,6 +65,22 @@ TEST(RingOrder, EndsWithinTheResidualSayNothing) {
   EXPECT_EQ(hidden.z_first, 0);
 }
 
+TEST(RingOrder, InsideAHostNoOtherClockMatters) {
+  Job job = Ring(CommOp::kAllReduce, 12, kSlowLink);
+  job.comms.clocks[0].residual = Ms(2);
+  job.comms.clocks.push_back({.host = "n1", .residual = kSecond});
+  EXPECT_EQ(OrderOf(job).last, 2);
+  EXPECT_EQ(OrderOf(job).of, 12);
+}
+
+TEST(RingOrder, WhereNoFileNamesItsHostOneClockIsAGuess) {
+  // One clock for all, as their times agree to 2 ms.
+  Job job = Ring(CommOp::kAllReduce, 12, kSlowLink);
+  for (pattern::RankPattern& rank : job.ranks) rank.comms.host_known = false;
+  job.comms.clocks[0].residual = Ms(2);
+  EXPECT_EQ(OrderOf(job).of, 0);
+}
+
 TEST(RingOrder, AllEndTogetherWithoutASlowLink) {
   const RingOrder order = OrderOf(Ring(CommOp::kAllReduce, 12, std::vector<Nanos>(4, Ms(6))));
   EXPECT_EQ(order.of, 0);
