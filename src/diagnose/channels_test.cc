@@ -54,6 +54,16 @@ TEST(Channels, HalfOfEightStruckStillSeeTheOtherHalf) {
   }
 }
 
+TEST(Channels, OfTwoSiblingsTheQuickerCounts) {
+  // Two of three are struck: each of them sees one of 10 ms and one of 13.
+  const Job job = Pairs(3, 5, [](int g, int) { return g > 0 ? Ms(13) : Ms(10); });
+  const std::vector<Channel> channels = CollectChannels(job);
+  ASSERT_EQ(channels.size(), 3U);
+  EXPECT_EQ(channels[1].siblings, Times(5, Ms(10)));
+  EXPECT_EQ(channels[2].siblings, Times(5, Ms(10)));
+  EXPECT_EQ(channels[0].siblings, Times(5, Ms(13)));
+}
+
 TEST(Channels, FromEightOnTwoFifthsUpCounts) {
   // Of ten groups six are struck. One of them sees four of 10 ms and five of 13; (9 * 2) / 5 = 3, counted from 0: the
   // fourth, which is 10. The middle would be 13.

@@ -111,22 +111,33 @@ TEST(Collectives, AGroupOfAllWithoutARoleIsTheOnlyExchange) {
   EXPECT_EQ(Analyse(plan).size(), 1U);
 }
 
-TEST(Collectives, ParametersAndGradientsAreOneFinding) {
-  // Two all-gathers before and two reduce-scatters behind 100 ms of kernels, 10 ms each: of each kind one could be
-  // hidden.
+// Two all-gathers before and two reduce-scatters behind `work` of kernels, 10 ms each.
+std::vector<Candidate> ParametersAndGradients(Nanos work) {
   MadeMesh mesh({.ranks = 4});
   const int dp = mesh.Group("mesh_fsdp", {0, 1, 2, 3});
   for (int s = 0; s < 6; ++s) {
     mesh.Step();
     for (int k = 0; k < 2; ++k) mesh.Meet(dp, CommOp::kAllGather, 25'000'000, Ms(10));
-    mesh.ComputeAll(Ms(100));
+    mesh.ComputeAll(work);
     for (int k = 0; k < 2; ++k) mesh.Meet(dp, CommOp::kReduceScatter, 25'000'000, Ms(10));
   }
   Look look(mesh.Make());
-  const std::vector<Candidate> found = look.Run(RunCollectivesAnalysis).candidates;
+  return look.Run(RunCollectivesAnalysis).candidates;
+}
+
+TEST(Collectives, ParametersAndGradientsAreOneFinding) {
+  // Of each kind one could be hidden.
+  const std::vector<Candidate> found = ParametersAndGradients(Ms(100));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].finding.cause, "lost-overlap");
   EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(20)));
+}
+
+TEST(Collectives, WorkHidesOnlyOneThingAtATime) {
+  // Two thirds of 24 ms are 16: one all-gather of 10, and 6 of a reduce-scatter.
+  const std::vector<Candidate> found = ParametersAndGradients(Ms(24));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(16)));
 }
 
 }  // namespace

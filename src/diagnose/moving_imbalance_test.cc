@@ -81,12 +81,22 @@ TEST(MovingImbalance, ThreeRanksOnTheirOwnDoMove) {
   EXPECT_EQ(found->ranks, (std::set<size_t>{0, 2, 4}));
 }
 
-TEST(MovingImbalance, OneReplicaInMostStepsDoesNotMove) {
-  // Replica 0 in seven of nine steps, the others once each: it has a cause of its own.
+TEST(MovingImbalance, OneReplicaInMostOfTheStruckStepsDoesNotMove) {
+  // Replica 0 in five of nine steps, two others once each: five of seven struck ones.
   Plan plan;
-  plan.more = [](int r, int s) { return r / 2 == (s < 7 ? 0 : s - 6) ? Ms(20) : 0; };
+  plan.more = [](int r, int s) { return s < 7 && r / 2 == (s < 5 ? 0 : s - 4) ? Ms(20) : 0; };
   Look look(Make(plan));
   EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
+TEST(MovingImbalance, ARankStruckInMostStepsIsACaseOfItsOwn) {
+  // Rank 6 in seven of nine steps, beside three replicas in turn.
+  Plan plan;
+  plan.more = [](int r, int s) { return InTurn(r, s) + (r == 6 && s < 7 ? Ms(20) : 0); };
+  Look look(Make(plan));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(MovingImbalance, PausesOfOneRankAfterTheOtherAreNot) {
