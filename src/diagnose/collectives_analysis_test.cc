@@ -55,6 +55,7 @@ TEST(Collectives, ManySmallOnes) {
 TEST(Collectives, ManyLargeOrFewSmallOnesAreUsual) {
   Plan large;
   large.calls = 100;
+  large.bytes = 10'000'000;
   large.transfer = Us(200);
   Plan few;
   few.calls = 20;
@@ -109,6 +110,21 @@ TEST(Collectives, AGroupOfAllWithoutARoleIsTheOnlyExchange) {
   Plan plan;
   plan.desc = "default_pg";
   EXPECT_EQ(Analyse(plan).size(), 1U);
+}
+
+TEST(Collectives, WhereOtherGroupsSayWhatTheyAreForThatOfAllIsNone) {
+  // The same exchanges in the group of all, beside tp groups: gradients go elsewhere.
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (const int g : tp) mesh.Meet(g, CommOp::kAllReduce, 25'000'000, Ms(1));
+    for (int k = 0; k < 4; ++k) mesh.Meet(world, CommOp::kAllReduce, 25'000'000, Ms(10));
+  }
+  Look look(mesh.Make());
+  EXPECT_TRUE(look.Run(RunCollectivesAnalysis).candidates.empty());
 }
 
 // Two all-gathers before and two reduce-scatters behind `work` of kernels, 10 ms each.

@@ -99,6 +99,14 @@ TEST(MovingImbalance, ARankStruckInMostStepsIsACaseOfItsOwn) {
   EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
 }
 
+TEST(MovingImbalance, TwoAtATimeDoNotTakeTurns) {
+  // Ranks 0, 2, 4 and 6 in steps 0-3, 2-5, 4-7 and 6, 7, 8, 0: 16 times in nine steps.
+  Plan plan;
+  plan.more = [](int r, int s) { return r % 2 == 0 && (s - r + 9) % 9 < 4 ? Ms(20) : 0; };
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
 TEST(MovingImbalance, PausesOfOneRankAfterTheOtherAreNot) {
   // In each step another rank stands still: no work is longer.
   Plan plan;
