@@ -66,6 +66,11 @@ def names_who(fault, scope, world):
     return ranks == culprits
 
 
+def needs_baseline(fault):
+    """Whether nothing in the run itself shows the fault: all transfers slower in all steps, by a factor."""
+    return fault["kind"] in ("slow_fabric", "uniform_slowdown") and fault["steps"] == "all"
+
+
 def score(truth, findings):
     """{"faults": [{kind, effect, found, loud, first}], "false_alarms": [str], "swapped": [str], "healthy": bool}"""
     mesh = truth["mesh"]
@@ -78,7 +83,7 @@ def score(truth, findings):
                 if i not in used and f["cause"] in causes and names_who(fault, f["scope"], world)]
         used.update(hits[:1])
         faults.append({"kind": fault["kind"], "effect": fault["effect_over_noise"], "culprits": fault["culprit_ranks"],
-                       "common": fault["common_cause"], "found": bool(hits),
+                       "needs_baseline": needs_baseline(fault), "found": bool(hits),
                        "loud": bool(hits) and found[hits[0]]["severity"] in ALARM,
                        "got_ms": found[hits[0]]["recoverable_ns_per_step"] / 1e6 if hits else None,
                        "ms": fault["recoverable_ms_per_step"]})
@@ -99,11 +104,16 @@ def describe(finding):
     return f"{finding['severity'][:4]} {finding['cause']} {who or '-'} {links} {gain:.1f} ms".replace("  ", " ")
 
 
+def counted(rows):
+    """The faults that a diagnosis without an earlier run can be asked for; of the others those it found anyway."""
+    return [f for r in rows for f in r["faults"] if f["found"] or not f["needs_baseline"]]
+
+
 def curve(rows):
     """[(low, high, faults, found, loud)] over the effect size."""
     out = []
     for low, high in BINS:
-        here = [f for r in rows for f in r["faults"] if low <= f["effect"] < high]
+        here = [f for f in counted(rows) if low <= f["effect"] < high]
         out.append((low, high, len(here), sum(f["found"] for f in here), sum(f["loud"] for f in here)))
     return out
 
@@ -111,7 +121,7 @@ def curve(rows):
 def by_kind(rows, least):
     """{kind: (faults, found, loud)} of the faults with at least that effect."""
     out = {}
-    for fault in (f for r in rows for f in r["faults"] if f["effect"] >= least):
+    for fault in (f for f in counted(rows) if f["effect"] >= least):
         n, found, loud = out.get(fault["kind"], (0, 0, 0))
         out[fault["kind"]] = (n + 1, found + fault["found"], loud + fault["loud"])
     return out

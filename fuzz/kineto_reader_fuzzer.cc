@@ -11,6 +11,8 @@ namespace {
 
 using headway::trace::Event;
 
+constexpr size_t kLongest = 2048;
+
 // Traps, so that the fuzzer keeps the input.
 void Require(bool holds) {
   if (!holds) __builtin_trap();
@@ -57,13 +59,13 @@ class HashingSink final : public headway::trace::EventSink {
   headway::trace::NameId last_name_ = 0;
 };
 
-uint64_t Read(std::string_view text, size_t chunk, headway::trace::kineto::ScanFunction scan) {
+uint64_t Read(std::string_view text, size_t chunk, size_t slice, headway::trace::kineto::ScanFunction scan) {
   static const auto rules = headway::trace::NameRules::BuiltIn();
   headway::trace::KinetoOptions options;
   options.rules = rules;
   options.scan = scan;
-  options.walker.slice = 512;  // small, so that elements cross its border
-  options.walker.longest_element = 2048;
+  options.walker.slice = slice;
+  options.walker.longest_element = kLongest;
   options.names.longest = 64;
   HashingSink sink;
   const auto reader = headway::trace::MakeKinetoReader(&sink, std::move(options));
@@ -73,7 +75,7 @@ uint64_t Read(std::string_view text, size_t chunk, headway::trace::kineto::ScanF
   if (!result) return 1;
   Require(sink.last_name() < reader->names().size());
   for (const auto& [name, problem] : reader->log().problems()) {
-    for (const char c : name) sink.Mix(static_cast<unsigned char>(c));
+    for (const char c : name + problem.example) sink.Mix(static_cast<unsigned char>(c));
     sink.Mix(static_cast<uint64_t>(problem.count));
     sink.Mix(static_cast<uint64_t>(problem.first_offset));
   }
@@ -84,8 +86,10 @@ uint64_t Read(std::string_view text, size_t chunk, headway::trace::kineto::ScanF
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const uint64_t whole = Read(text, size_t{1} << 20, headway::trace::kineto::BestScan());
+  // Small slices, so that elements cross their borders; up to the length of the longest element.
+  const size_t slice = kLongest >> (size > 1 ? data[size - 2] % 5 : 2);
   const size_t chunk = size > 0 ? 1 + data[size - 1] % 100 : 1;
-  Require(Read(text, chunk, headway::trace::kineto::ScanPortable) == whole);
+  const uint64_t whole = Read(text, size_t{1} << 20, slice, headway::trace::kineto::BestScan());
+  Require(Read(text, chunk, slice, headway::trace::kineto::ScanPortable) == whole);
   return 0;
 }

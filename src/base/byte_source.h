@@ -3,6 +3,7 @@
 // so that memory does not grow with the file. One thread at a time uses a source; different sources are independent.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,8 @@ struct SourceOptions {
   // The largest chunk Next() gives; >= 1. What is read never depends on it. 256 KB stay in the second-level cache until
   // they are parsed; larger chunks were not faster.
   size_t chunk_size = size_t{256} << 10;
+  // How long to wait for someone to open a named pipe for writing. Once it is open, as long as it takes.
+  std::chrono::milliseconds pipe_patience{10'000};
 };
 
 class ByteSource {

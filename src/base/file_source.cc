@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/pipe_wait.h"
 #include "base/system_error.h"
 
 namespace headway {
@@ -23,14 +24,29 @@ FileSource::~FileSource() {
 
 Result<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path, std::string name,
                                                      const SourceOptions& options) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe without a writer must not block
   if (!fd.valid()) return std::unexpected(SystemError("open it", errno, std::move(name)));
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return std::unexpected(SystemError("look at it", errno, std::move(name)));
   if (S_ISDIR(status.st_mode)) return MakeError(ErrorCode::kInvalidArgument, "this is a folder, not a file", name);
+  std::string ahead;
+  if (S_ISFIFO(status.st_mode) && !WaitForWriter(fd.get(), options.pipe_patience, &ahead)) {
+    return MakeError(ErrorCode::kNotFound, "nobody writes to this pipe; start what writes to it together with headway",
+                     name);
+  }
+  if (!S_ISREG(status.st_mode) && ::fcntl(fd.get(), F_SETFL, O_RDONLY) < 0) {  // from here on reading may wait
+    return std::unexpected(SystemError("read it", errno, std::move(name)));
+  }
   std::unique_ptr<FileSource> source(new FileSource(std::move(fd), std::move(name), options));
+  source->ahead_ = std::move(ahead);
   if (S_ISREG(status.st_mode)) {
     source->size_ = status.st_size;
+    // A small file needs no large buffer. (Files that the kernel makes up say they are empty.)
+    constexpr int64_t kPage = 4096;
+    if (status.st_size > 0) {
+      const auto enough = static_cast<size_t>(std::max<int64_t>(status.st_size + 1, kPage));
+      source->chunk_size_ = std::min(source->chunk_size_, enough);
+    }
     static_cast<void>(::posix_fadvise(source->fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL));
   }
   return source;
@@ -58,6 +74,12 @@ Result<std::string_view> FileSource::Next() {
   size_t wanted = chunk_size_;
   if (is_range_) wanted = static_cast<size_t>(std::min<int64_t>(size_ - position_, static_cast<int64_t>(wanted)));
   if (wanted == 0) return std::string_view();
+  if (!ahead_.empty()) {
+    const size_t count = ahead_.copy(buffer_.get(), wanted);
+    ahead_.erase(0, count);
+    position_ += static_cast<int64_t>(count);
+    return std::string_view(buffer_.get(), count);
+  }
   ssize_t got = 0;
   do {
     got = ::read(fd_.get(), buffer_.get(), wanted);

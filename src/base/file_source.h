@@ -12,7 +12,8 @@ namespace headway {
 
 class FileSource final : public ByteSource {
  public:
-  // Opens `path` for reading. kNotFound or kIo, naming `name`.
+  // Opens `path` for reading. kNotFound (also for a pipe that nobody writes to), kIo, or kInvalidArgument for a folder,
+  // naming `name`.
   static Result<std::unique_ptr<FileSource>> Open(const std::string& path, std::string name,
                                                   const SourceOptions& options = {});
   // The `size` bytes from `offset` on (a member of an archive). If the file ends before, what is there is given and
@@ -39,6 +40,7 @@ class FileSource final : public ByteSource {
   UniqueFd fd_;
   std::string name_;
   size_t chunk_size_;
+  std::string ahead_;  // bytes of a pipe that came while it was looked at
   std::unique_ptr<char[]> buffer_;
   int64_t position_ = 0;   // relative to the start of the range
   int64_t size_ = -1;      // of the range, or of a regular file; -1 = unknown (a pipe)

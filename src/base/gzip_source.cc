@@ -71,8 +71,7 @@ int GzipSource::NextByte() {
 }
 
 bool GzipSource::Stop(std::string_view what_is_wrong) {
-  SetDamage("the gzip data " + std::string(what_is_wrong) + "; the first " + std::to_string(total_) +
-            " unpacked bytes were read");
+  SetDamage("the gzip data " + std::string(what_is_wrong) + ReadBefore(total_));
   phase_ = Phase::kDone;
   return false;
 }

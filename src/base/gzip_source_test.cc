@@ -67,6 +67,15 @@ TEST(GzipSource, ReportsWhatFollows) {
   EXPECT_EQ(result.damage, "something that is not gzip data follows the gzip data; it was ignored");
 }
 
+// A file so short that nothing of it can be unpacked is cut off, not empty.
+TEST(GzipSourceFault, NothingCouldBeUnpacked) {
+  for (const size_t length : {2, 9, 10, 11}) {
+    const Unpacking result = Unpack(FromHex(kGzip).substr(0, length));
+    EXPECT_EQ(result.text, "") << length;
+    EXPECT_EQ(result.damage, "the gzip data are cut off; nothing in them could be read") << length;
+  }
+}
+
 // Cut off at every length: what comes is always a beginning of the text, more of it for more bytes, equal for all chunk
 // sizes; and the damage is reported.
 TEST(GzipSourceFault, TruncatedAtEveryLength) {

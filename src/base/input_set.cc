@@ -188,8 +188,11 @@ void AddPath(const std::string& given, Found* found) {
     if (found->files.size() + found->set.problems.size() == before) {
       found->set.problems.push_back(Error{ErrorCode::kNotFound, "there are no files in this folder", Printable(path)});
     }
-  } else {
+  } else if (S_ISFIFO(status.st_mode)) {
     found->set.items.push_back(PipeItem(path));
+  } else {
+    const char* what = S_ISSOCK(status.st_mode) ? "this is a socket, not a file" : "this is a device, not a file";
+    found->set.problems.push_back(Error{ErrorCode::kNotFound, what, Printable(path)});
   }
 }
 

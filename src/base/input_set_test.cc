@@ -3,12 +3,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/gzip_source.h"
@@ -165,6 +169,59 @@ TEST(InputSet, PipesAndStandardInputAreNotTouched) {
   EXPECT_EQ(Names(set, folder), (Strings{"pipe", "run/a", "standard input"}));
   EXPECT_EQ(set.items[0].kind, InputKind::kPipe);
   EXPECT_EQ(set.items[2].kind, InputKind::kStandardInput);
+}
+
+// A pipe that nobody writes to ends in a sentence, however long one waits.
+TEST(InputSet, APipeWithoutAWriterIsAProblem) {
+  TestFolder folder;
+  ASSERT_EQ(::mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+  const InputSet set = List({folder.Path("pipe")});
+  const auto source = set.items.at(0).Open({.pipe_patience = std::chrono::milliseconds(30)});
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().ToString(),
+            folder.Path("pipe") + ": nobody writes to this pipe; start what writes to it together with headway");
+}
+
+TEST(InputSet, APipeIsReadWhenItsWriterComes) {
+  TestFolder folder;
+  ASSERT_EQ(::mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+  const InputSet set = List({folder.Path("pipe")});
+  // The writer comes late, is silent for longer than one waits for a writer, and writes more than a pipe holds.
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    const int fd = ::open(folder.Path("pipe").c_str(), O_WRONLY | O_CLOEXEC);
+    for (const int silence : {300, 30, 0}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(silence));
+      const std::string text(100'000, static_cast<char>('a' + silence % 7));
+      for (size_t at = 0; at < text.size();) {
+        const ssize_t wrote = ::write(fd, text.data() + at, text.size() - at);
+        if (wrote <= 0) break;
+        at += static_cast<size_t>(wrote);
+      }
+    }
+    ::close(fd);
+  });
+  const auto source = set.items.at(0).Open({.pipe_patience = std::chrono::milliseconds(200)});
+  EXPECT_TRUE(source);
+  if (source) {
+    EXPECT_EQ(ReadAll(**source), std::string(100'000, 'g') + std::string(100'000, 'c') + std::string(100'000, 'a'));
+  }
+  writer.join();
+}
+
+TEST(InputSet, DevicesAndSocketsAreRefused) {
+  TestFolder folder;
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  folder.Path("socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const InputSet set = List({"/dev/zero", "/dev/null", folder.Path("socket")});
+  EXPECT_TRUE(set.items.empty());
+  EXPECT_EQ(Problems(set, folder),
+            (Strings{"/dev/null: this is a device, not a file", "/dev/zero: this is a device, not a file",
+                     "socket: this is a socket, not a file"}));
+  ::close(listener);
 }
 
 // Replaces standard input for the time of a test.

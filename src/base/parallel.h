@@ -3,6 +3,7 @@
 // number of threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -18,6 +19,14 @@ namespace headway {
 // them), and returns when all are done. `work` must not throw, and calls must not touch the same things. Fewer threads
 // are used where the system refuses to start them. Costs about 20 us a thread: meant for pieces well above that.
 void ParallelFor(size_t count, int threads, const std::function<void(size_t)>& work);
+
+// The same for many small pieces: calls work(begin, end) for stretches of up to `block` indices that cover 0 … count
+// - 1.
+template <typename Work>
+void ParallelBlocks(size_t count, size_t block, int threads, Work work) {
+  ParallelFor((count + block - 1) / block, threads,
+              [&](size_t i) { work(i * block, std::min(count, (i + 1) * block)); });
+}
 
 // The results of make(0) … make(count - 1) in that order. The result type needs a default constructor.
 template <typename Make>

@@ -39,6 +39,18 @@ TEST(ParallelFor, UsesTheThreadsItWasGiven) {
   EXPECT_EQ(inside.load(), 4);
 }
 
+TEST(ParallelBlocks, CoverAllIndicesOnce) {
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{7}, size_t{8}, size_t{9}, size_t{100}}) {
+    std::vector<std::atomic<int>> calls(count);
+    ParallelBlocks(count, 8, 3, [&](size_t begin, size_t end) {
+      EXPECT_LT(begin, end);
+      EXPECT_LE(end - begin, 8u);
+      for (size_t i = begin; i < end; ++i) calls[i].fetch_add(1);
+    });
+    for (size_t i = 0; i < count; ++i) EXPECT_EQ(calls[i].load(), 1) << i;
+  }
+}
+
 TEST(ParallelMap, ResultsByIndex) {
   const auto squares = ParallelMap(100, 5, [](size_t i) { return static_cast<int>(i * i); });
   ASSERT_EQ(squares.size(), 100u);

@@ -10,6 +10,11 @@ SourceOptions PackedInputOptions(const SourceOptions& options) {
   return SourceOptions{.chunk_size = std::min<size_t>(options.chunk_size, size_t{128} << 10)};
 }
 
+std::string ReadBefore(int64_t bytes) {
+  if (bytes == 0) return "; nothing in them could be read";
+  return "; the first " + std::to_string(bytes) + " unpacked bytes were read";
+}
+
 UnpackingSource::UnpackingSource(std::unique_ptr<ByteSource> raw, const SourceOptions& options)
     : raw_(std::move(raw)), chunk_size_(std::max<size_t>(options.chunk_size, 1)) {}
 

@@ -17,6 +17,9 @@ inline constexpr size_t kUnpackBuffer = size_t{256} << 10;
 // The options with which to open the raw bytes under an unpacking source: packed bytes need no large chunks.
 [[nodiscard]] SourceOptions PackedInputOptions(const SourceOptions& options);
 
+// The end of a sentence about damage: what could be unpacked before it.
+[[nodiscard]] std::string ReadBefore(int64_t bytes);
+
 class UnpackingSource : public ByteSource {
  public:
   [[nodiscard]] Result<std::string_view> Next() final;

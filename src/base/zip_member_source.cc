@@ -42,8 +42,7 @@ size_t ZipMemberSource::Inflate(std::span<char> out) {
     const DeflateStream::Step step = deflate_.Run(input_, out.subspan(size));
     input_.remove_prefix(step.consumed);
     size += step.produced;
-    const std::string so_far =
-        "; the first " + std::to_string(total_ + static_cast<int64_t>(size)) + " unpacked bytes were read";
+    const std::string so_far = ReadBefore(total_ + static_cast<int64_t>(size));
     if (step.state == DeflateStream::State::kCorrupt) {
       SetDamage("the packed data of this archive member are corrupt" + so_far);
       ended_ = true;

@@ -28,8 +28,7 @@ size_t ZstdSource::Unpack(std::span<char> out) {
     const size_t before = output.pos;
     const size_t code = ZSTD_decompressStream(decoder_->context.get(), &output, &input);
     input_.remove_prefix(input.pos);
-    const std::string so_far =
-        "; the first " + std::to_string(total_ + static_cast<int64_t>(output.pos)) + " unpacked bytes were read";
+    const std::string so_far = ReadBefore(total_ + static_cast<int64_t>(output.pos));
     if (ZSTD_isError(code) != 0) {
       SetDamage("the zstd data are corrupt (" + std::string(ZSTD_getErrorName(code)) + ")" + so_far);
       break;

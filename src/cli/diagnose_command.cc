@@ -121,6 +121,7 @@ diagnose::ReportOptions OptionsOf(const DiagnoseFlags& flags) {
   options.version = kVersion;
   options.gpu_events = flags.gpu_events;
   options.last_step = flags.last_step;
+  options.threads = ThreadCount(flags.ingest.threads);
   return options;
 }
 
@@ -145,8 +146,11 @@ Result<std::string> RenderTerminal(const report::ReportDoc& doc, const DiagnoseF
 Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::Section> extra,
                      const DiagnoseFlags& flags) {
   const diagnose::ReportOptions options = OptionsOf(flags);
-  report::ReportDoc doc = diagnose::BuildReport(diagnosis, options);
-  for (report::Section& section : extra) doc.sections.push_back(std::move(section));
+  report::ReportDoc doc;  // for people
+  if (!flags.json || !flags.html.empty()) {
+    doc = diagnose::BuildReport(diagnosis, options);
+    for (report::Section& section : extra) doc.sections.push_back(std::move(section));
+  }
   // The answer first: a page that cannot be written must not cost it.
   if (flags.json) {
     if (Result<void> written = WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));

@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
+#include "base/gzip_source.h"
 #include "base/input_set.h"
 #include "base/parallel.h"
 #include "base/peek_source.h"
+#include "base/tar_header.h"
 #include "base/text.h"
+#include "base/zip_archive.h"
+#include "base/zstd_source.h"
 #include "cli/terminal.h"
 #include "pattern/hwp_reader.h"
 #include "trace/rank_identity.h"
@@ -22,6 +27,8 @@ using pattern::RankPattern;
 namespace {
 
 constexpr size_t kSniffBytes = 4096;
+constexpr std::string_view kArchiveInside = "this is an archive inside an archive; unpack the outer one";
+constexpr std::string_view kPackedTwice = "this is packed twice; unpack it once";
 
 // What one input item gave.
 struct ItemResult {
@@ -55,9 +62,12 @@ Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
     if (chunk->empty()) break;
     if (Result<void> fed = reader->Feed(*chunk); !fed) return std::unexpected(fed.error());
   }
-  if (Result<void> finished = reader->Finish(); !finished) return std::unexpected(finished.error());
-  if (builder.events() == 0) return MakeError(ErrorCode::kUnsupported, "the file holds no events", source->name());
-  if (const std::optional<Error> damage = source->damage()) {
+  const std::optional<Error> damage = source->damage();
+  if (Result<void> finished = reader->Finish(); !finished) return std::unexpected(damage.value_or(finished.error()));
+  if (builder.events() == 0) {
+    return std::unexpected(damage.value_or(Error{ErrorCode::kUnsupported, "the file holds no events", source->name()}));
+  }
+  if (damage) {
     extra.Add(trace::ProblemKind::kDropped, "file-damaged", -1, damage->message);
   }
   trace::ImportLog log = reader->log();
@@ -67,8 +77,48 @@ Result<RankPattern> Fold(ByteSource* source, const trace::TraceFormat& format,
   return builder.Finish(std::move(meta), reader->names(), std::move(log));
 }
 
+// Why an item whose unpacked bytes begin with `first` gives nothing.
+Error NoTrace(const InputItem& item, const Peeked& peeked) {
+  if (const std::optional<Error> damage = peeked.source->damage()) return *damage;
+  const std::string_view first = peeked.first;
+  std::string message = "this is no trace that headway can read";
+  if (first.empty()) {
+    message = "the file is empty";
+  } else if (LooksLikeZip(first) || LooksLikeTar(first)) {
+    message = kArchiveInside;
+  } else if (LooksLikeGzip(first) || LooksLikeZstd(first)) {
+    message = kPackedTwice;
+  }
+  return {ErrorCode::kUnsupported, std::move(message), item.display_name};
+}
+
+// Readers of pattern files keep their buffers: there are as many as are in use at once.
+class PatternReaders {
+ public:
+  [[nodiscard]] Result<pattern::HwpContents> Read(std::string_view bytes, std::string_view name, pattern::Parts parts) {
+    std::unique_ptr<pattern::HwpReader> reader = Take();
+    Result<pattern::HwpContents> contents = reader->Read(bytes, name, parts);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(reader));
+    return contents;
+  }
+
+ private:
+  std::unique_ptr<pattern::HwpReader> Take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<pattern::HwpReader>(&tables_);
+    std::unique_ptr<pattern::HwpReader> reader = std::move(idle_.back());
+    idle_.pop_back();
+    return reader;
+  }
+
+  pattern::FunctionTableCache tables_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<pattern::HwpReader>> idle_;
+};
+
 ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::NameRules>& rules,
-                    const pattern::FoldOptions& fold, pattern::Parts parts, pattern::FunctionTableCache* tables) {
+                    const pattern::FoldOptions& fold, pattern::Parts parts, PatternReaders* readers) {
   ItemResult out;
   Result<std::unique_ptr<ByteSource>> opened = item.Open();
   if (!opened) {
@@ -82,8 +132,7 @@ ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::Na
       out.problems.push_back(bytes.error());
       return out;
     }
-    pattern::HwpReader reader(tables);
-    Result<pattern::HwpContents> contents = reader.Read(*bytes, item.display_name, parts);
+    Result<pattern::HwpContents> contents = readers->Read(*bytes, item.display_name, parts);
     if (!contents) {
       out.problems.push_back(contents.error());
       return out;
@@ -94,9 +143,7 @@ ItemResult ReadItem(const InputItem& item, const std::shared_ptr<const trace::Na
   }
   const trace::TraceFormat* format = trace::FindTraceFormat(peeked.first, item.display_name);
   if (format == nullptr) {
-    out.problems.push_back({ErrorCode::kUnsupported,
-                            peeked.first.empty() ? "the file is empty" : "this is no trace that headway can read",
-                            item.display_name});
+    out.problems.push_back(NoTrace(item, peeked));
     return out;
   }
   Result<RankPattern> rank = Fold(peeked.source.get(), *format, rules, fold);
@@ -185,11 +232,11 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   InputSet set = ListInputs(paths, threads);
   pattern::FoldOptions fold = options.fold;
   fold.sort_buffer_bytes = std::max(size_t{6} << 20, (size_t{32} << 20) / static_cast<size_t>(threads));
-  pattern::FunctionTableCache tables;
+  PatternReaders readers;
   const bool many = set.items.size() > kManyPatterns && !options.all_parts;
   const pattern::Parts parts = many ? pattern::Parts::kNoFunctionSteps : pattern::Parts::kAll;
   std::vector<ItemResult> results = ParallelMap(
-      set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, parts, &tables); });
+      set.items.size(), threads, [&](size_t i) { return ReadItem(set.items[i], *rules, fold, parts, &readers); });
 
   Ingested out;
   out.files = static_cast<int64_t>(set.items.size());
@@ -251,7 +298,8 @@ void RemarkProblems(std::string_view command, const std::vector<Error>& problems
   constexpr size_t kShown = 3;
   size_t other = 0, shown = 0, more = 0;
   for (const Error& problem : problems) {
-    if (problem.code == ErrorCode::kUnsupported) {
+    const bool hides_traces = problem.message == kArchiveInside || problem.message == kPackedTwice;
+    if (problem.code == ErrorCode::kUnsupported && !hides_traces) {
       ++other;
     } else if (shown < kShown) {
       ++shown;

@@ -128,6 +128,13 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
             "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
   }
   if (context.has_device && HostIsSlowThroughout(why)) return SlowThroughout(why);
+  if (context.has_device && (beside || dominant == WorkClass::kInput) && context.host.is_throughout) {
+    return {"slow-host", "",
+            "All that its host does takes " + FormatRatio(context.host.ratio) +
+                " the time it takes on its peers, most of it behind the device; what shows is " +
+                pattern::ToString(dominant),
+            "look for CPU limits (cgroup quota), low clocks or other processes on this host"};
+  }
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,

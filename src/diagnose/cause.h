@@ -5,6 +5,7 @@
 #include <string>
 
 #include "diagnose/explain.h"
+#include "diagnose/host_functions.h"
 #include "report/finding.h"
 
 namespace headway::diagnose {
@@ -16,6 +17,7 @@ struct CauseContext {
   Nanos longest_stretch = 0;  // summed over the struck steps: the longest uninterrupted stretch beyond the peers'
   bool stacks_recorded = false;
   double syncs = 0, peer_syncs = 0;  // calls that wait for the device, per struck step
+  HostProportion host;               // of a device job
   bool confirmed = false;            // one function holds the excess in each struck step
 };
 

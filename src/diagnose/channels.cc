@@ -123,55 +123,46 @@ void CompareSteps(const Job& job, std::vector<Channel>* channels) {
   }
 }
 
-// Channels in the order of their calls; collectives outside the step axis are left out.
+// By (group, op, sender); collectives outside the step axis are left out. The collectives come in the order of steps.
 std::vector<Channel> ByGroup(const Job& job) {
-  std::map<std::tuple<int32_t, CommOp, int32_t>, Channel> found;
-  std::vector<std::pair<size_t, size_t>> order;  // (axis step, collective)
+  std::vector<std::map<std::pair<CommOp, int32_t>, Channel>> found(job.comms.groups.size());
   for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
-    const auto it = std::lower_bound(job.steps.begin(), job.steps.end(), job.comms.collectives[c].step);
-    if (it == job.steps.end() || *it != job.comms.collectives[c].step) continue;
-    order.emplace_back(static_cast<size_t>(it - job.steps.begin()), c);
-  }
-  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    const trace::Collective& x = job.comms.collectives[a.second];
-    const trace::Collective& y = job.comms.collectives[b.second];
-    return std::tuple(a.first, x.group, x.ordinal) < std::tuple(b.first, y.group, y.ordinal);
-  });
-  for (const auto& [step, c] : order) {
     const trace::Collective& collective = job.comms.collectives[c];
+    const auto it = std::lower_bound(job.steps.begin(), job.steps.end(), collective.step);
+    if (it == job.steps.end() || *it != collective.step) continue;
     const bool is_p2p = job.comms.groups[static_cast<size_t>(collective.group)].is_p2p;
     // A host backend writes its sends when they are waited for, not when data move.
     if (is_p2p && !job.ranks[static_cast<size_t>(collective.members.front().rank_index)].has_device) continue;
     const int32_t sender = is_p2p ? SenderOf(job, collective) : -1;
-    Channel& channel = found[{collective.group, collective.op, sender}];
+    Channel& channel = found[static_cast<size_t>(collective.group)][{collective.op, sender}];
     channel.group = collective.group;
     channel.op = collective.op;
     channel.sender = sender;
     if (channel.step_end.empty()) channel.step_end.assign(job.num_steps(), 0);
     channel.calls.push_back(c);
-    channel.step_end[step] = channel.calls.size();
+    channel.step_end[static_cast<size_t>(it - job.steps.begin())] = channel.calls.size();
   }
+  const auto by_ordinal = [&](size_t a, size_t b) {
+    return job.comms.collectives[a].ordinal < job.comms.collectives[b].ordinal;
+  };
   std::vector<Channel> out;
-  for (auto& [key, channel] : found) {
-    for (size_t s = 1; s < channel.step_end.size(); ++s) {
-      channel.step_end[s] = std::max(channel.step_end[s], channel.step_end[s - 1]);
+  for (auto& of_group : found) {
+    for (auto& [key, channel] : of_group) {
+      size_t begin = 0;
+      for (size_t& end : channel.step_end) {
+        end = std::max(end, begin);
+        std::sort(channel.calls.begin() + static_cast<std::ptrdiff_t>(begin),
+                  channel.calls.begin() + static_cast<std::ptrdiff_t>(end), by_ordinal);
+        begin = end;
+      }
+      FillMembers(job, &channel);
+      out.push_back(std::move(channel));
     }
-    FillMembers(job, &channel);
-    out.push_back(std::move(channel));
   }
   return out;
 }
 
 }  // namespace
-
-Nanos TransferTime(const Job& job, size_t collective) {
-  Nanos least = INT64_MAX;
-  for (const trace::CollectiveMember& member : job.comms.collectives[collective].members) {
-    const trace::CommInstance& row = RowOf(job, member);
-    least = std::min(least, row.end - row.start);
-  }
-  return std::max<Nanos>(0, least);
-}
 
 std::vector<Channel> CollectChannels(const Job& job) {
   std::vector<Channel> channels = ByGroup(job);

@@ -34,7 +34,9 @@ struct Channel {
 
 // The shortest time a member spent in the operation: that of the one that came last, so without waiting, and on one
 // clock only.
-[[nodiscard]] Nanos TransferTime(const Job& job, size_t collective);
+[[nodiscard]] inline Nanos TransferTime(const Job& job, size_t collective) {
+  return job.graph.collectives[collective].shortest;
+}
 
 // Channels by (group, op, sender). Siblings are held alike only where they make as many calls in the step and move as
 // many bytes (where bytes are not written: where their ranks run the same program). O(n log n) in collectives.

@@ -120,6 +120,7 @@ constexpr int kLaunchWarningPercent = 20;
 // Some steps end with a wait or two (the loss is read); from so many on they are inside the step.
 constexpr double kManySyncs = 4;
 constexpr int kSyncPercent = 1;
+constexpr double kIdlePerSync = 200e3;  // ns; until the host has launched again. More has other causes
 
 double SyncsPerStep(const Job& job) {
   int64_t syncs = 0, steps = 0;
@@ -166,7 +167,7 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   mean /= static_cast<Nanos>(std::max<size_t>(1, cost.size()));
   Candidate candidate;
   const double syncs = SyncsPerStep(in.job);
-  const bool is_sync = syncs >= kManySyncs;
+  const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
   const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
   if (most * 100 < in.job.median_step * (is_sync ? kSyncPercent : kLaunchPercent) || !Begin(in, cost, &candidate))
     return;

@@ -49,8 +49,9 @@ TEST(DeviceAnalysis, ManyHolesWithoutWaitsAreLaunchBound) {
 }
 
 TEST(DeviceAnalysis, ManyHolesAfterWaitsAreHiddenSyncs) {
+  // 150 us of idle time a wait, about what it takes to launch again.
   Plan plan;
-  plan.syncs = 6;
+  plan.syncs = 200;
   const std::vector<Candidate> found = Analyse(plan);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].finding.cause, "hidden-sync");
@@ -65,12 +66,21 @@ TEST(DeviceAnalysis, OneOrTwoWaitsReadTheLoss) {
   EXPECT_EQ(found[0].finding.cause, "launch-bound");
 }
 
+TEST(DeviceAnalysis, MoreIdleTimeThanWaitsExplainIsLaunchBound) {
+  // 5 ms a wait.
+  Plan plan;
+  plan.syncs = 6;
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "launch-bound");
+}
+
 TEST(DeviceAnalysis, LittleIdleTimeIsARemarkOnlyWhereWaitsCauseIt) {
   // 1.5 of 102.5 ms.
   Plan plan;
   plan.idle = Us(1500);
   EXPECT_TRUE(Analyse(plan).empty());
-  plan.syncs = 6;
+  plan.syncs = 8;
   const std::vector<Candidate> found = Analyse(plan);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].finding.cause, "hidden-sync");

@@ -18,9 +18,9 @@ bool LacksCommunication(const Job& job) {
 
 Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options) {
   Diagnosis out;
-  out.job = JoinJob(std::move(ranks));
+  out.job = JoinJob(std::move(ranks), options.threads);
   out.job.load_function_steps = options.load_function_steps;
-  out.waits = SplitWaits(out.job);
+  out.waits = SplitWaits(out.job, options.threads);
   const ExcessTable excess = ComputeExcess(out.job);
   const ExcessTable beside_compute = ComputeExcess(out.job, OwnPart::kBesideCompute);
   const std::vector<Channel> channels = CollectChannels(out.job);

@@ -93,7 +93,7 @@ void FillDamage(Job* job) {
 
 }  // namespace
 
-Job JoinJob(std::vector<RankPattern> ranks) {
+Job JoinJob(std::vector<RankPattern> ranks, int threads) {
   Job job;
   job.ranks = std::move(ranks);
   std::sort(job.ranks.begin(), job.ranks.end(),
@@ -105,13 +105,13 @@ Job JoinJob(std::vector<RankPattern> ranks) {
   std::vector<trace::RankComms> comms;
   comms.reserve(job.ranks.size());
   for (RankPattern& rank : job.ranks) comms.push_back(std::move(rank.comms));
-  job.comms = trace::JoinComms(comms, job.world_size);
+  job.comms = trace::JoinComms(comms, job.world_size, threads);
   for (size_t r = 0; r < job.ranks.size(); ++r) job.ranks[r].comms = std::move(comms[r]);
-  job.graph = graph::BuildSegmentGraph(job.ranks, job.comms);
+  job.graph = graph::BuildSegmentGraph(job.ranks, job.comms, threads);
   job.base = replay::ReplaySegments(job.graph);
-  job.replay_error = replay::CompareSteps(job.base, job.ranks);
+  job.replay_error = replay::CompareSteps(job.graph, job.base, job.ranks);
   job.coordinates = InferCoordinates(job.ranks, job.comms);
-  job.peer_class = PeerClasses(job.ranks, job.coordinates);
+  job.peer_class = PeerClasses(job.ranks, job.coordinates, threads);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const auto c = static_cast<size_t>(job.peer_class[r]);
     if (job.classes.size() <= c) job.classes.resize(c + 1);

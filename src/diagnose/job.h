@@ -59,7 +59,7 @@ struct Job {
 // Own time of a step: everything but exposed communication.
 [[nodiscard]] Nanos OwnTime(const pattern::Step& step);
 
-// `ranks` in any order, ranks distinct. O(n log n) in communication rows.
-[[nodiscard]] Job JoinJob(std::vector<pattern::RankPattern> ranks);
+// `ranks` in any order, ranks distinct. O(n log n) in communication rows. The answer does not depend on `threads`.
+[[nodiscard]] Job JoinJob(std::vector<pattern::RankPattern> ranks, int threads = 1);
 
 }  // namespace headway::diagnose

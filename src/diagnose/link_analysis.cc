@@ -156,6 +156,22 @@ Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const 
   return candidate;
 }
 
+constexpr double kSlowNetwork = 0.125;  // bytes per ns: one gigabit a second
+
+// Of the transfers whose bytes are written; 0 = none are.
+double BytesPerNs(const Job& job, const Channels& channels) {
+  Bytes bytes = 0;
+  Nanos time = 0;
+  for (const Channel* channel : channels) {
+    for (const size_t c : channel->calls) {
+      if (job.comms.collectives[c].bytes <= 0) continue;
+      bytes += job.comms.collectives[c].bytes;
+      time += job.graph.collectives[c].transfer;
+    }
+  }
+  return time > 0 ? static_cast<double>(bytes) / static_cast<double>(time) : 0;
+}
+
 void DescribeFabric(const Job& job, Candidate* candidate) {
   report::Finding& finding = candidate->finding;
   finding.cause = "slow-fabric";
@@ -179,8 +195,14 @@ Candidate MakeSlowFabric(const Job& job, const Channels& channels, Nanos exposed
                      " of the step though nobody is late, and no member of a group ends later than the others.";
   finding.confidence = report::Confidence::kSuspected;
   finding.confidence_reason = "no faster transfers in this job to compare with";
-  // A device's program may wait for its transfers by design; its network is judged by what it reaches.
-  candidate.at_most_info = job.ranks.front().has_device;
+  // A program may wait for its transfers by design: only a rate that no network of today should have is warned of.
+  const double rate = BytesPerNs(job, channels);
+  candidate.at_most_info = job.ranks.front().has_device || rate > kSlowNetwork;
+  if (rate > 0) {
+    finding.evidence.push_back({"bytes moved over time moved", FormatFixed(rate, 2) + " GB/s",
+                                "over " + FormatFixed(kSlowNetwork, 3) + " GB/s", "",
+                                "operations whose size is known"});
+  }
   for (const Channel* channel : channels) {
     if (finding.evidence.size() >= 5) break;
     finding.evidence.push_back({std::string("median transfer of ") + trace::ToString(channel->op),

@@ -177,26 +177,28 @@ TEST(LinkAnalysis, AHostWhoseTrafficToOthersIsSlow) {
   EXPECT_TRUE(Loud(diagnose(Ms(10))).empty());
 }
 
-// A host backend whose transfers hold `share` per cent of a step of 100 ms.
-Diagnosis DiagnoseHostBackend(int share) {
+// A host backend whose transfers of `bytes` hold `share` per cent of a step of 100 ms.
+Diagnosis DiagnoseHostBackend(int share, Bytes bytes) {
   MadeMesh mesh({.ranks = 4, .device = false});
   const int world = mesh.Group("default_pg", {0, 1, 2, 3});
   for (int s = 0; s < 6; ++s) {
     mesh.Step();
     mesh.ComputeAll(Ms(100 - share));
-    mesh.Meet(world, CommOp::kAllReduce, kBytes, Ms(share));
+    mesh.Meet(world, CommOp::kAllReduce, bytes, Ms(share));
   }
   return Diagnose(mesh.Make());
 }
 
 TEST(LinkAnalysis, TransfersThatHoldHalfOfTheStepAreTheFabric) {
-  // 60 of 100 ms; a fabric four times as fast would save 45.
-  const Diagnosis d = DiagnoseHostBackend(60);
+  // 60 of 100 ms for 5 MB, 0.083 GB/s; a fabric four times as fast would save 45. 10 MB in that time are more than a
+  // gigabit a second, which may be all there is.
+  const Diagnosis d = DiagnoseHostBackend(60, 5'000'000);
   ASSERT_EQ(Loud(d).size(), 1U);
   EXPECT_EQ(Loud(d)[0].cause, "slow-fabric");
   EXPECT_EQ(Loud(d)[0].confidence, report::Confidence::kSuspected);
   EXPECT_NEAR(static_cast<double>(Loud(d)[0].recoverable_per_step), 45e6, 1e4);
-  EXPECT_TRUE(Loud(DiagnoseHostBackend(30)).empty());
+  EXPECT_TRUE(Loud(DiagnoseHostBackend(60, 10'000'000)).empty());
+  EXPECT_TRUE(Loud(DiagnoseHostBackend(30, 2'000'000)).empty());
 }
 
 }  // namespace

@@ -14,31 +14,27 @@ namespace {
 
 // The marks of one step of a chain, cut into segments that end with an arrival (the last one with the step).
 struct StepSegments {
-  std::vector<std::vector<size_t>> marks;  // by segment: indices into SegmentGraph::marks
-  std::vector<Nanos> own;                  // by segment
+  std::vector<std::vector<uint32_t>> marks;  // by segment, those with own time: indices into SegmentGraph::marks
+  std::vector<Nanos> own;                    // by segment
 };
 
 StepSegments Cut(const Job& job, size_t rank, size_t axis_step) {
   StepSegments out;
   const int32_t wanted = job.step_index[rank * job.num_steps() + axis_step];
   if (wanted < 0) return out;
-  const size_t begin = job.graph.chain_begin[rank];
-  const size_t end = job.graph.chain_begin[rank + 1];
-  bool inside = false;
+  const std::span<const uint32_t> chain = job.graph.Chain(rank);
   out.marks.emplace_back();
   out.own.push_back(0);
-  for (size_t m = begin; m < end; ++m) {
-    const Mark& mark = job.graph.marks[m];
-    // The own time before a step mark belongs to the step before it.
-    if (inside) {
-      out.marks.back().push_back(m);
-      out.own.back() += mark.own;
-      if (mark.kind == MarkKind::kArrive) {
-        out.marks.emplace_back();
-        out.own.push_back(0);
-      }
+  const uint32_t begin = job.graph.step_at[job.graph.step_begin[rank] + static_cast<size_t>(wanted)];
+  for (size_t i = begin + 1; i < chain.size(); ++i) {
+    const Mark& mark = job.graph.marks[chain[i]];
+    if (mark.Own() > 0) out.marks.back().push_back(chain[i]);
+    out.own.back() += mark.Own();
+    if (mark.kind == MarkKind::kStep) break;  // the own time before a step mark belongs to the step before it
+    if (mark.kind == MarkKind::kArrive) {
+      out.marks.emplace_back();
+      out.own.push_back(0);
     }
-    if (mark.kind == MarkKind::kStep) inside = mark.target == wanted;
   }
   return out;
 }
@@ -72,8 +68,8 @@ void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers
     for (size_t k = 0; k < excess.size(); ++k) {
       if (excess[k] <= 0 || mine.own[k] <= 0) continue;
       const double keep = 1.0 - share * static_cast<double>(excess[k]) / static_cast<double>(mine.own[k]);
-      for (const size_t m : mine.marks[k]) {
-        edit->own.push_back({m, static_cast<Nanos>(keep * static_cast<double>(job.graph.marks[m].own))});
+      for (const uint32_t m : mine.marks[k]) {
+        edit->own.push_back({m, static_cast<Nanos>(keep * static_cast<double>(job.graph.marks[m].Own()))});
       }
     }
   }

@@ -23,15 +23,25 @@ namespace {
 
 constexpr size_t kMaxSuspects = 64;  // explained and priced; a job with more of them has another problem
 
+std::string_view StretchFunction(const pattern::RankPattern& rank, const pattern::Step& step) {
+  const pattern::FunctionId f = step.longest_stretch_function;
+  return f < 0 ? std::string_view() : std::string_view((*rank.function_table)[static_cast<size_t>(f)].name);
+}
+
+// The longest stretches beyond those that the peers spend in the same function: theirs in others have other reasons.
 Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers,
                          const std::vector<size_t>& steps) {
   Nanos sum = 0;
   for (const size_t s : steps) {
     const pattern::Step* mine = job.StepOf(rank, s);
     if (mine == nullptr) continue;
+    const std::string_view function = StretchFunction(job.ranks[rank], *mine);
     std::vector<Nanos> others;
     for (const size_t p : peers) {
-      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->longest_stretch);
+      const pattern::Step* step = job.StepOf(p, s);
+      if (step == nullptr) continue;
+      const bool same = !job.ranks[rank].has_device || StretchFunction(job.ranks[p], *step) == function;
+      others.push_back(same ? step->longest_stretch : 0);
     }
     sum += std::max<Nanos>(0, mine->longest_stretch - Median(std::move(others)));
   }
@@ -135,6 +145,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
+  if (context.has_device) context.host = CompareHosts(job, suspect.rank, peers);
   context.syncs = SyncsPerStep(job, suspect.rank, steps);
   context.peer_syncs = MeanSyncs(job, peers, steps);
   const Cause cause = NameCause(why, context);

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "base/parallel.h"
+
 namespace headway::diagnose {
 
 namespace {
@@ -40,26 +42,34 @@ std::vector<Signature> BySteps(const pattern::RankPattern& rank) {
   return steps;
 }
 
+// That of most steps: one odd step does not matter.
+Signature UsualSignature(const pattern::RankPattern& rank) {
+  std::map<Signature, int32_t> votes;
+  for (const Signature& signature : BySteps(rank)) ++votes[signature];
+  Signature best;
+  int32_t most = 0;
+  for (const auto& [signature, count] : votes) {
+    if (count > most) {
+      most = count;
+      best = signature;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
-std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, std::span<const Coordinate> coordinates) {
+std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, std::span<const Coordinate> coordinates,
+                                 int threads) {
   std::map<int32_t, int32_t> of_stage;
   for (const Coordinate& c : coordinates) ++of_stage[c.stage];
+  const std::vector<Signature> usual =
+      ParallelMap(ranks.size(), threads, [&](size_t r) { return UsualSignature(ranks[r]); });
   std::map<std::pair<int32_t, Signature>, int32_t> numbers;
-  std::vector<int32_t> out(ranks.size(), 0);
+  std::vector<int32_t> out;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    std::map<Signature, int32_t> votes;
-    for (const Signature& signature : BySteps(ranks[r])) ++votes[signature];  // one odd step does not matter
-    Signature best;
-    int32_t most = 0;
-    for (const auto& [signature, count] : votes) {
-      if (count > most) {
-        most = count;
-        best = signature;
-      }
-    }
     const int32_t stage = of_stage[coordinates[r].stage] >= 2 ? coordinates[r].stage : -1;
-    out[r] = numbers.try_emplace({stage, best}, static_cast<int32_t>(numbers.size())).first->second;
+    out.push_back(numbers.try_emplace({stage, usual[r]}, static_cast<int32_t>(numbers.size())).first->second);
   }
   return out;
 }

@@ -16,7 +16,7 @@ namespace headway::diagnose {
 // Where `coordinates` tell the stages, ranks of different stages are no peers as long as a stage has two ranks: middle
 // stages do the same operations on different layers.
 [[nodiscard]] std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks,
-                                               std::span<const Coordinate> coordinates);
+                                               std::span<const Coordinate> coordinates, int threads = 1);
 
 // Rank indices of the rank's class, without itself and those in `without`; of a large class some, evenly spread and the
 // same on every run, so that what a comparison costs does not grow with the job.

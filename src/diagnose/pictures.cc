@@ -2,7 +2,8 @@
 #include "diagnose/pictures.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/excess.h"
@@ -130,26 +131,56 @@ report::Section RanksByStepsPicture(const Diagnosis& d) {
   return section;
 }
 
-report::Section GroupsTable(const Diagnosis& d) {
-  const Job& job = d.job;
-  struct Sums {
-    int64_t count = 0;
-    std::vector<Nanos> transfer;
-    Nanos wait = 0;
-    Bytes bytes = 0;
-    std::map<int32_t, int64_t> last;
-  };
-  std::map<std::pair<int32_t, trace::CommOp>, Sums> sums;
+namespace {
+
+// What a group did of one operation.
+struct GroupSums {
+  int32_t group = -1;
+  trace::CommOp op = trace::CommOp::kUnknown;
+  std::vector<Nanos> transfer;  // of each collective
+  std::vector<int32_t> last;    // rank index of its latest arriver
+  Nanos wait = 0;
+  Bytes bytes = 0;
+};
+
+// By group, then operation.
+std::vector<GroupSums> SumByGroup(const Job& job) {
+  std::vector<std::vector<GroupSums>> by_group(job.comms.groups.size());
   for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
     const trace::Collective& collective = job.comms.collectives[c];
     const graph::SegmentCollective& split = job.graph.collectives[c];
-    Sums& sum = sums[{collective.group, collective.op}];
-    ++sum.count;
-    sum.transfer.push_back(split.transfer);
-    sum.wait += split.wait;
-    sum.bytes += std::max<Bytes>(0, collective.bytes);
-    ++sum.last[split.last_rank];
+    std::vector<GroupSums>& of_group = by_group[static_cast<size_t>(collective.group)];
+    auto sum = std::find_if(of_group.begin(), of_group.end(), [&](const auto& s) { return s.op == collective.op; });
+    if (sum == of_group.end()) sum = of_group.insert(sum, {collective.group, collective.op, {}, {}, 0, 0});
+    sum->transfer.push_back(split.transfer);
+    sum->last.push_back(split.last_rank);
+    sum->wait += split.wait;
+    sum->bytes += std::max<Bytes>(0, collective.bytes);
   }
+  std::vector<GroupSums> out;
+  for (std::vector<GroupSums>& of_group : by_group) {
+    std::sort(of_group.begin(), of_group.end(), [](const auto& a, const auto& b) { return a.op < b.op; });
+    out.insert(out.end(), std::make_move_iterator(of_group.begin()), std::make_move_iterator(of_group.end()));
+  }
+  return out;
+}
+
+// The value there is most of (the lowest of equals), and how often.
+std::pair<int32_t, int64_t> MostFrequent(std::vector<int32_t> values) {
+  std::sort(values.begin(), values.end());
+  std::pair<int32_t, int64_t> most{-1, 0};
+  for (size_t i = 0, j = 0; i < values.size(); i = j) {
+    while (j < values.size() && values[j] == values[i]) ++j;
+    if (static_cast<int64_t>(j - i) > most.second) most = {values[i], static_cast<int64_t>(j - i)};
+  }
+  return most;
+}
+
+}  // namespace
+
+report::Section GroupsTable(const Diagnosis& d) {
+  const Job& job = d.job;
+  const std::vector<GroupSums> sums = SumByGroup(job);
   report::Table table;
   table.columns = {{"group", Unit::kText, ""},
                    {"ranks", Unit::kText, ""},
@@ -161,21 +192,20 @@ report::Section GroupsTable(const Diagnosis& d) {
                    {"most often last", Unit::kRank, "lateness"},
                    {"times last", Unit::kCount, ""}};
   table.sort_column = 6;
-  for (auto& [key, sum] : sums) {
-    const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(key.first)];
-    const auto last = std::max_element(sum.last.begin(), sum.last.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const GroupSums& sum : sums) {
+    const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(sum.group)];
+    const auto [last, times] = MostFrequent(sum.last);
     const std::string name = group.is_p2p && group.desc.empty() ? "p2p" : group.desc.empty() ? "group" : group.desc;
     report::Table::Row row;
     row.cells = {name + (group.inferred ? " (inferred)" : ""),
                  FormatRanks(group.ranks, 4),
-                 std::string(trace::ToString(key.second)),
-                 sum.count,
-                 sum.bytes > 0 ? report::Value{int64_t{sum.bytes / sum.count}} : report::Value{},
+                 std::string(trace::ToString(sum.op)),
+                 static_cast<int64_t>(sum.transfer.size()),
+                 sum.bytes > 0 ? report::Value{sum.bytes / static_cast<int64_t>(sum.transfer.size())} : report::Value{},
                  int64_t{Median(sum.transfer)},
                  int64_t{sum.wait},
-                 int64_t{job.ranks[static_cast<size_t>(last->first)].meta.rank},
-                 last->second};
+                 int64_t{job.ranks[static_cast<size_t>(last)].meta.rank},
+                 times};
     table.rows.push_back(std::move(row));
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {

@@ -2,7 +2,9 @@
 #include "diagnose/price.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/parallel.h"
 
@@ -49,24 +51,37 @@ std::vector<RankId> Victims(const Job& job, const std::vector<Nanos>& blocked, c
   return victims;
 }
 
-// Edits of one mark by several causes: each takes its own amount off.
+// Edits of one mark by several causes: each takes its own amount off. Of one transfer the shortest holds.
 replay::SegmentEdit Merge(const Job& job, const std::vector<const replay::SegmentEdit*>& edits) {
-  std::map<size_t, Nanos> own;
-  std::map<int32_t, Nanos> transfers;
-  for (const replay::SegmentEdit* edit : edits) {
-    for (const auto& change : edit->own) own[change.mark] += job.graph.marks[change.mark].own - change.own;
-    for (const auto& change : edit->transfers) {
-      auto [it, fresh] = transfers.try_emplace(change.collective, change.transfer);
-      it->second = std::min(it->second, change.transfer);
-    }
-  }
   replay::SegmentEdit out;
-  for (const replay::SegmentEdit* edit : edits)
+  for (const replay::SegmentEdit* edit : edits) {
+    out.own.insert(out.own.end(), edit->own.begin(), edit->own.end());
+    out.transfers.insert(out.transfers.end(), edit->transfers.begin(), edit->transfers.end());
     out.starts.insert(out.starts.end(), edit->starts.begin(), edit->starts.end());
-  for (const auto& [mark, less] : own) out.own.push_back({mark, std::max<Nanos>(0, job.graph.marks[mark].own - less)});
-  for (const auto& [collective, transfer] : transfers) out.transfers.push_back({collective, transfer});
+  }
+  std::sort(out.own.begin(), out.own.end(), [](const auto& a, const auto& b) { return a.mark < b.mark; });
+  size_t kept = 0;
+  for (size_t i = 0; i < out.own.size(); ++kept) {
+    const uint32_t mark = out.own[i].mark;
+    const Nanos measured = job.graph.marks[mark].Own();
+    Nanos less = 0;
+    for (; i < out.own.size() && out.own[i].mark == mark; ++i) less += measured - out.own[i].own;
+    out.own[kept] = {mark, std::max<Nanos>(0, measured - less)};
+  }
+  out.own.resize(kept);
+  std::sort(out.transfers.begin(), out.transfers.end(), [](const auto& a, const auto& b) {
+    return a.collective != b.collective ? a.collective < b.collective : a.transfer < b.transfer;
+  });
+  const auto same = [](const auto& a, const auto& b) { return a.collective == b.collective; };
+  out.transfers.erase(std::unique(out.transfers.begin(), out.transfers.end(), same), out.transfers.end());
   return out;
 }
+
+// What a replay without some causes brings.
+struct Outcome {
+  Nanos gain = 0;
+  std::vector<Nanos> blocked;  // by rank index
+};
 
 // Causes hide one another: while one holds everybody up, removing another brings nothing. A cause is worth the mean of
 // what it brings alone and of what it still brings when all others are gone (for two causes: the Shapley value, so that
@@ -79,23 +94,43 @@ class Pricing {
         parts_(replay::PartsOf(job.graph)),
         before_(job.base.Makespans(job.graph, parts_)) {}
 
-  Nanos Gain(const std::vector<size_t>& removed, std::vector<Nanos>* blocked = nullptr) const {
+  // Asks for the replay without these candidates (ascending); the number is that of its outcome. Few causes ask for
+  // the same one several times: it runs once.
+  size_t Ask(const std::vector<size_t>& removed) {
+    const auto [at, fresh] = numbers_.try_emplace(removed, questions_.size());
+    if (fresh) questions_.push_back(removed);
+    return at->second;
+  }
+
+  // Runs what was asked for and has not run, side by side.
+  void Run(int threads) {
+    const size_t done = outcomes_.size();
+    std::vector<Outcome> fresh =
+        ParallelMap(questions_.size() - done, threads, [&](size_t k) { return Replay(questions_[done + k]); });
+    std::move(fresh.begin(), fresh.end(), std::back_inserter(outcomes_));
+  }
+
+  [[nodiscard]] const Outcome& Of(size_t number) const { return outcomes_[number]; }
+
+ private:
+  [[nodiscard]] Outcome Replay(const std::vector<size_t>& removed) const {
     std::vector<const replay::SegmentEdit*> edits;
     for (const size_t i : removed) edits.push_back(&candidates_[i].edit);
-    const replay::SegmentTimes after = replay::ReplaySegments(job_.graph, Merge(job_, edits));
-    if (blocked != nullptr) *blocked = after.blocked;
+    replay::SegmentTimes after = replay::ReplaySegments(job_.graph, Merge(job_, edits));
     // Parts of a job that could not be joined wait for one another all the same: the one that gains most counts.
     const std::vector<Nanos> lengths = after.Makespans(job_.graph, parts_);
     Nanos gain = 0;
     for (size_t p = 0; p < lengths.size(); ++p) gain = std::max(gain, before_[p] - lengths[p]);
-    return gain;
+    return {gain, std::move(after.blocked)};
   }
 
- private:
   const Job& job_;
   const std::vector<Candidate>& candidates_;
   std::vector<int32_t> parts_;
   std::vector<Nanos> before_;  // by part
+  std::map<std::vector<size_t>, size_t> numbers_;
+  std::vector<std::vector<size_t>> questions_;
+  std::vector<Outcome> outcomes_;
 };
 
 }  // namespace
@@ -103,43 +138,44 @@ class Pricing {
 Priced PriceCandidates(const Job& job, std::vector<Candidate> candidates, int threads) {
   Priced out;
   const Nanos steps = std::max<Nanos>(1, static_cast<Nanos>(job.num_steps()));
-  const Pricing pricing(job, candidates);
+  Pricing pricing(job, candidates);
   std::vector<size_t> contenders;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const replay::SegmentEdit& edit = candidates[i].edit;
     const bool changes = !(edit.own.empty() && edit.transfers.empty() && edit.starts.empty());
     if (!candidates[i].at_most_info && changes) contenders.push_back(i);
   }
-  // Replays are independent of one another: the first n each without one cause, the next n without all others.
   const size_t n = candidates.size();
-  std::vector<Nanos> gains(2 * n, 0);
-  std::vector<std::vector<Nanos>> blocked(n);
-  const Nanos all = contenders.empty() ? 0 : pricing.Gain(contenders);
-  ParallelFor(2 * n, threads, [&](size_t k) {
-    const size_t i = k % n;
-    if (k < n) {
-      gains[k] = pricing.Gain({i}, &blocked[i]);
-    } else if (!candidates[i].at_most_info && contenders.size() > 1) {
-      std::vector<size_t> others = contenders;
-      std::erase(others, i);
-      gains[k] = pricing.Gain(others);
-    }
-  });
+  const auto shared = [&](size_t i) { return !candidates[i].at_most_info && contenders.size() > 1; };
+  std::vector<size_t> alone(n), others(n);
+  for (size_t i = 0; i < n; ++i) {
+    alone[i] = pricing.Ask({i});
+    if (!shared(i)) continue;
+    std::vector<size_t> rest = contenders;
+    std::erase(rest, i);
+    others[i] = pricing.Ask(rest);
+  }
+  const size_t all = pricing.Ask(contenders);
+  pricing.Run(threads);
   std::vector<size_t> loud;
   for (size_t i = 0; i < n; ++i) {
     Candidate& candidate = candidates[i];
     Finding& finding = candidate.finding;
-    const Nanos alone = gains[i];
-    const bool shared = !candidate.at_most_info && contenders.size() > 1;
-    const Nanos gain = shared ? (alone + std::max<Nanos>(0, all - gains[n + i])) / 2 : alone;
+    const Nanos own = pricing.Of(alone[i]).gain;
+    const auto still = [&] { return std::max<Nanos>(0, pricing.Of(all).gain - pricing.Of(others[i]).gain); };
+    const Nanos gain = shared(i) ? (own + still()) / 2 : own;
     finding.recoverable_per_step = gain / steps;
-    finding.victims = Victims(job, blocked[i], finding, std::max(alone, gain));
+    finding.victims = Victims(job, pricing.Of(alone[i]).blocked, finding, std::max(own, gain));
     finding.severity = Judge(job, candidate, finding.recoverable_per_step);
     finding.cost_by_step = candidate.excess;
     for (const Nanos x : candidate.excess) finding.worst_step = std::max(finding.worst_step, x);
     if (finding.severity != Severity::kInfo) loud.push_back(i);
   }
-  if (!loud.empty()) out.all_removed_per_step = pricing.Gain(loud) / steps;
+  if (!loud.empty()) {
+    const size_t without_loud = pricing.Ask(loud);
+    pricing.Run(threads);
+    out.all_removed_per_step = pricing.Of(without_loud).gain / steps;
+  }
   for (Candidate& candidate : candidates) {
     if (!SaysNothing(job, candidate)) out.findings.push_back(std::move(candidate.finding));
   }

@@ -5,20 +5,10 @@
 
 namespace headway::diagnose {
 
-std::vector<std::vector<int32_t>> CollectiveOfRows(const Job& job) {
-  std::vector<std::vector<int32_t>> out(job.num_ranks());
-  for (size_t r = 0; r < job.num_ranks(); ++r) out[r].assign(job.ranks[r].comms.instances.size(), -1);
-  for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
-    for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
-      out[static_cast<size_t>(member.rank_index)][static_cast<size_t>(member.instance)] = static_cast<int32_t>(c);
-    }
-  }
-  return out;
-}
-
-std::vector<Interval> RankIntervals(const Job& job, size_t rank, const std::vector<int32_t>& collective_of) {
+std::vector<Interval> RankIntervals(const Job& job, size_t rank) {
   const pattern::RankPattern& pattern = job.ranks[rank];
   const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[rank])];
+  const std::span<const int32_t> collective_of = job.graph.CollectivesOfRows(rank);
   std::vector<Interval> blocked;
   for (size_t i = 0; i < pattern.comms.instances.size(); ++i) {
     const trace::CommInstance& row = pattern.comms.instances[i];

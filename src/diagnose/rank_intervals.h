@@ -19,10 +19,6 @@ struct Interval {
 };
 
 // The rank's window cut into intervals, in order, without gaps. O(n log n) in its communication rows.
-[[nodiscard]] std::vector<Interval> RankIntervals(const Job& job, size_t rank,
-                                                  const std::vector<int32_t>& collective_of);
-
-// For each communication row of the rank the collective it belongs to, -1 = none.
-[[nodiscard]] std::vector<std::vector<int32_t>> CollectiveOfRows(const Job& job);
+[[nodiscard]] std::vector<Interval> RankIntervals(const Job& job, size_t rank);
 
 }  // namespace headway::diagnose

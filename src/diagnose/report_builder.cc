@@ -187,7 +187,7 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
     doc.sections.push_back(std::move(timeline));
     ++pictures;
   }
-  for (report::Section& table : FunctionTables(d.job)) doc.sections.push_back(std::move(table));
+  for (report::Section& table : FunctionTables(d.job, options.threads)) doc.sections.push_back(std::move(table));
   doc.sections.push_back(GroupsTable(d));
   doc.analyses_run = d.analyses_run;
   doc.not_checked = d.not_checked;

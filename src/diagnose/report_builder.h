@@ -15,6 +15,7 @@ struct ReportOptions {
   std::string version;  // of headway
   std::string gpu_events = "all";
   std::string last_step = "keep";
+  int threads = 1;  // the report does not depend on them
 };
 
 [[nodiscard]] report::ReportDoc BuildReport(const Diagnosis& diagnosis, const ReportOptions& options);

@@ -11,18 +11,6 @@ namespace headway::diagnose {
 
 namespace {
 
-struct Ends {
-  int32_t first = -1, last = -1;  // rank indices
-  Nanos spread = 0;
-  bool first_is_clear = false, last_is_clear = false;
-};
-
-Nanos AlignedEnd(const Job& job, const trace::CollectiveMember& member) {
-  const auto r = static_cast<size_t>(member.rank_index);
-  const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
-  return Align(clock, job.ranks[r].comms.instances[static_cast<size_t>(member.instance)].end);
-}
-
 // By how much the members' clocks may be apart; ranks of one host share theirs.
 Nanos ResidualOf(const Job& job, const trace::Collective& collective) {
   Nanos worst = 0;
@@ -34,23 +22,6 @@ Nanos ResidualOf(const Job& job, const trace::Collective& collective) {
     worst = std::max(worst, job.comms.clocks[static_cast<size_t>(clock)].residual);
   }
   return is_one_host ? 0 : worst;
-}
-
-Ends EndsOf(const Job& job, const trace::Collective& collective) {
-  const Nanos residual = ResidualOf(job, collective);
-  std::vector<std::pair<Nanos, int32_t>> ends;
-  for (const trace::CollectiveMember& member : collective.members) {
-    ends.emplace_back(AlignedEnd(job, member), member.rank_index);
-  }
-  std::sort(ends.begin(), ends.end());
-  Ends out;
-  const size_t n = ends.size();
-  out.first = ends.front().second;
-  out.last = ends.back().second;
-  out.spread = ends.back().first - ends.front().first;
-  out.first_is_clear = ends[1].first - ends[0].first > residual;
-  out.last_is_clear = ends[n - 1].first - ends[n - 2].first > residual;
-  return out;
 }
 
 // The rank counted most often; lowest of equals.
@@ -85,15 +56,16 @@ RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
     const trace::Collective& collective = job.comms.collectives[c];
     if (collective.members.size() < 2) continue;
     members = std::max(members, collective.members.size());
-    const Ends ends = EndsOf(job, collective);
-    if (ends.first_is_clear) {
+    const Nanos residual = ResidualOf(job, collective);
+    const graph::SegmentCollective& split = job.graph.collectives[c];
+    if (split.first_end_margin > residual) {
       ++of_first;
-      ++first[ends.first];
+      ++first[split.first_to_end];
     }
-    if (!ends.last_is_clear) continue;
+    if (split.last_end_margin <= residual) continue;
     ++out.of;
-    ++last[ends.last];
-    spreads.push_back(ends.spread);
+    ++last[split.last_to_end];
+    spreads.push_back(split.end_spread);
   }
   const auto [last_rank, times_last] = Most(last);
   const auto [first_rank, times_first] = Most(first);

@@ -54,6 +54,7 @@ TEST(RingOrder, EndsWithinTheResidualSayNothing) {
   Job job = Ring(CommOp::kAllReduce, 12, kSlowLink, true);
   ASSERT_EQ(job.comms.clocks.size(), 4U);
   for (trace::HostClock& clock : job.comms.clocks) clock = {.host = clock.host};
+  job.graph = graph::BuildSegmentGraph(job.ranks, job.comms);
   job.comms.clocks[3].residual = Ms(2) - 1;
   EXPECT_EQ(OrderOf(job).last, 2);
   job.comms.clocks[3].residual = Ms(2);

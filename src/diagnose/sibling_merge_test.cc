@@ -39,7 +39,7 @@ class SiblingMerge : public testing::Test {
     candidate.finding.id = cause + "-" + std::to_string(rank);
     candidate.finding.scope.ranks = {static_cast<RankId>(rank)};
     candidate.finding.scope.function = "f" + std::to_string(rank);
-    candidate.edit.own.push_back({rank, 0});
+    candidate.edit.own.push_back({static_cast<uint32_t>(rank), 0});
     candidate.excess.assign(job_.num_steps(), cost);
     candidates_.emplace_back(rank, std::move(candidate));
   }

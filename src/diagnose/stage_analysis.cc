@@ -14,8 +14,10 @@ namespace headway::diagnose {
 
 namespace {
 
-// A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark.
+// A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark. The last
+// one has the head and the loss besides.
 constexpr int kNaturalPercent = 30;
+constexpr int kNaturalPercentOfLast = 50;
 
 struct Stage {
   int32_t number = 0;
@@ -107,7 +109,8 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     }
     if (struck * 4 < in.job.num_steps() * 3) continue;
     const Nanos usual = Median(std::vector<Nanos>(excess));
-    const bool natural = usual * 100 < (Median(std::vector<Nanos>(stage.own)) - usual) * kNaturalPercent;
+    const int percent = &stage == &stages.back() ? kNaturalPercentOfLast : kNaturalPercent;
+    const bool natural = usual * 100 < (Median(std::vector<Nanos>(stage.own)) - usual) * percent;
     out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), natural));
   }
 }

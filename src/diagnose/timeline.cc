@@ -107,11 +107,11 @@ TimeClass ClassOf(IntervalKind kind) {
                                        : TimeClass::kTransfer;
 }
 
-void PaintRank(Painter* painter, const Shown& shown, const std::vector<int32_t>& collective_of,
-               const std::map<int32_t, uint32_t>& own_lanes, uint32_t own_lane) {
+void PaintRank(Painter* painter, const Shown& shown, const std::map<int32_t, uint32_t>& own_lanes, uint32_t own_lane) {
   const Job& job = painter->job();
+  const std::span<const int32_t> collective_of = job.graph.CollectivesOfRows(shown.rank);
   const pattern::RankPattern& pattern = job.ranks[shown.rank];
-  for (const Interval& interval : RankIntervals(job, shown.rank, collective_of)) {
+  for (const Interval& interval : RankIntervals(job, shown.rank)) {
     const std::string name =
         interval.kind == IntervalKind::kOwn ? "own time" : CollectiveName(job, interval.collective);
     painter->AddRect(own_lane, interval.start, interval.end, ClassOf(interval.kind), name, shown.mark);
@@ -161,10 +161,7 @@ report::Section TimelineOf(const Diagnosis& d, const report::Finding& finding, c
     lanes[static_cast<int32_t>(s.rank)] = painter.AddLane(owner, "own / waiting", rank, s.mark);
     (void)painter.AddLane(owner, "communication", rank, Mark::kNone);
   }
-  const auto collective_of = CollectiveOfRows(job);
-  for (const Shown& s : shown) {
-    PaintRank(&painter, s, collective_of[s.rank], lanes, lanes[static_cast<int32_t>(s.rank)]);
-  }
+  for (const Shown& s : shown) PaintRank(&painter, s, lanes, lanes[static_cast<int32_t>(s.rank)]);
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const Nanos at = StepStart(job, r0, s) - picture.origin;
     if (at >= 0 && at <= picture.length) picture.ticks.push_back({at, "step #" + std::to_string(job.steps[s])});
@@ -192,7 +189,8 @@ void WriteName(JsonWriter* json, const char* what, int64_t pid, int64_t tid, con
   json->EndObject();
 }
 
-void WriteRank(JsonWriter* json, const Job& job, size_t r, const std::vector<int32_t>& collective_of, Nanos origin) {
+void WriteRank(JsonWriter* json, const Job& job, size_t r, Nanos origin) {
+  const std::span<const int32_t> collective_of = job.graph.CollectivesOfRows(r);
   const pattern::RankPattern& pattern = job.ranks[r];
   const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
   const int64_t pid = pattern.meta.rank + 1;
@@ -203,7 +201,7 @@ void WriteRank(JsonWriter* json, const Job& job, size_t r, const std::vector<int
     WriteSlice(json, pid, 1, "step #" + std::to_string(step.number), Align(clock, step.start) - origin,
                step.end - step.start);
   }
-  for (const Interval& interval : RankIntervals(job, r, collective_of)) {
+  for (const Interval& interval : RankIntervals(job, r)) {
     const std::string name = interval.kind == IntervalKind::kOwn ? "own time"
                              : interval.kind == IntervalKind::kWait
                                  ? "waiting: " + CollectiveName(job, interval.collective)
@@ -251,8 +249,7 @@ std::string PerfettoJson(const Diagnosis& d) {
     }
     ++lane;
   }
-  const auto collective_of = CollectiveOfRows(job);
-  for (size_t r = 0; r < job.num_ranks(); ++r) WriteRank(&json, job, r, collective_of[r], origin);
+  for (size_t r = 0; r < job.num_ranks(); ++r) WriteRank(&json, job, r, origin);
   json.EndArray();
   json.EndObject();
   return text + "\n";

@@ -17,7 +17,7 @@ struct WaitTable {
   std::vector<int32_t> last;  // [rank]: collectives it arrived last in, beyond the clocks' residual
 };
 
-// Sums over the axis steps; operations outside them are left out. O(members).
-[[nodiscard]] WaitTable SplitWaits(const Job& job);
+// Sums over the axis steps; operations outside them are left out. O(members). The answer does not depend on `threads`.
+[[nodiscard]] WaitTable SplitWaits(const Job& job, int threads = 1);
 
 }  // namespace headway::diagnose

@@ -36,7 +36,7 @@ inline OneStream MakeOneStream(OneStream job) {
   for (int r = 0; r < 2; ++r) {
     pattern::RankPattern p;
     const Nanos end = InUs(70) + job.gap;
-    p.comms.groups.resize(2);
+    p.comms.groups = {{.is_device = true}, {.is_device = true}};
     p.comms.instances = {RowFrom(r == 0 ? 10 : 30, 50), RowFrom(50, 70)};
     trace::CommInstance& second = p.comms.instances[1];
     second.start += job.gap;
@@ -51,7 +51,9 @@ inline OneStream MakeOneStream(OneStream job) {
     p.window_end = step.end;
     job.ranks.push_back(std::move(p));
   }
-  for (int32_t i = job.is_paired ? 0 : 1; i < 2; ++i) job.comms.collectives.push_back({.members = {{0, i}, {1, i}}});
+  for (int32_t i = job.is_paired ? 0 : 1; i < 2; ++i)
+    job.comms.collectives.push_back({.group = 0, .members = {{0, i}, {1, i}}});
+  job.comms.groups.resize(1);
   job.comms.clocks.resize(1);
   job.comms.clock_of_rank = {0, 0};
   return job;

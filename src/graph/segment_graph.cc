@@ -2,9 +2,14 @@
 #include "graph/segment_graph.h"
 
 #include <algorithm>
-#include <numeric>
+#include <memory>
+#include <utility>
 
-#include "graph/chained_calls.h"
+#include "base/parallel.h"
+#include "base/radix_sort.h"
+#include "graph/host_messages.h"
+#include "graph/rank_chain.h"
+#include "graph/schedule.h"
 
 namespace headway::graph {
 
@@ -16,153 +21,145 @@ using trace::JobComms;
 
 namespace {
 
+constexpr size_t kBlock = 1024;  // collectives taken at once
+
 const HostClock& ClockOf(const JobComms& comms, size_t rank) {
   return comms.clocks[static_cast<size_t>(comms.clock_of_rank[rank])];
 }
 
+// The latest of some times, whose it is, and how far behind it the second latest lies.
+struct Latest {
+  Nanos time = INT64_MIN;
+  Nanos second = INT64_MIN;
+  int32_t rank = -1;
+
+  void Add(Nanos other, int32_t of_rank) {
+    if (other > time) {
+      second = std::exchange(time, other);
+      rank = of_rank;
+    } else {
+      second = std::max(second, other);
+    }
+  }
+  [[nodiscard]] Nanos Margin() const { return second == INT64_MIN ? 0 : time - second; }
+};
+
 SegmentCollective Split(const Collective& collective, std::span<const RankPattern> ranks, const JobComms& comms) {
-  SegmentCollective out;
-  Nanos latest = INT64_MIN, second = INT64_MIN, first_end = INT64_MAX;
+  Latest arrival, end, before;  // `before`: ends counted backwards
+  Nanos shortest = INT64_MAX;
   for (const trace::CollectiveMember& member : collective.members) {
     const auto r = static_cast<size_t>(member.rank_index);
     const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
-    const Nanos start = Align(ClockOf(comms, r), instance.start);
-    first_end = std::min(first_end, Align(ClockOf(comms, r), instance.end));
-    if (start > latest) {
-      second = latest;
-      latest = start;
-      out.last_rank = member.rank_index;
-    } else {
-      second = std::max(second, start);
-    }
+    const Nanos own_end = Align(ClockOf(comms, r), instance.end);
+    arrival.Add(Align(ClockOf(comms, r), instance.start), member.rank_index);
+    end.Add(own_end, member.rank_index);
+    before.Add(-own_end, member.rank_index);
+    shortest = std::min(shortest, instance.end - instance.start);
   }
-  out.latest_arrival = latest;
-  out.transfer = std::max<Nanos>(0, first_end - latest);
-  out.margin = second == INT64_MIN ? 0 : latest - second;
+  SegmentCollective out{};
+  out.latest_arrival = arrival.time;
+  out.transfer = std::max<Nanos>(0, -before.time - arrival.time);
+  out.margin = arrival.Margin();
+  out.shortest = std::max<Nanos>(0, shortest);
+  out.end_spread = end.time + before.time;
+  out.first_end_margin = before.Margin();
+  out.last_end_margin = end.Margin();
+  out.last_rank = arrival.rank;
+  out.first_to_end = before.rank;
+  out.last_to_end = end.rank;
+  return out;
+}
+
+// Splits the members' exposed time. What a message of a host backend shows after its data had come is no transfer.
+void SplitExposed(const Collective& collective, bool is_message, std::span<const RankPattern> ranks,
+                  const JobComms& comms, SegmentCollective* out) {
   for (const trace::CollectiveMember& member : collective.members) {
     const auto r = static_cast<size_t>(member.rank_index);
     const CommInstance& instance = ranks[r].comms.instances[static_cast<size_t>(member.instance)];
     if (instance.exposed == 0) continue;
     // Exposed time lies back to back before exposed_end, but for gaps the fold closed.
-    const Nanos end = Align(ClockOf(comms, r), instance.exposed_end);
-    const Nanos begin = end - instance.exposed;
-    const Nanos wait = std::clamp<Nanos>(latest - begin, 0, instance.exposed);
-    out.wait += wait;
-    out.exposed_transfer += instance.exposed - wait;
+    const Nanos begin = Align(ClockOf(comms, r), instance.exposed_end) - instance.exposed;
+    const Nanos wait = std::clamp<Nanos>(out->latest_arrival - begin, 0, instance.exposed);
+    const Nanos rest = instance.exposed - wait;
+    out->wait += wait;
+    out->exposed_transfer += is_message ? std::min(rest, out->transfer) : rest;
+  }
+}
+
+// Collectives group by group, in their order: the rows of a group's members lie one after the other, those of
+// neighbours in time lie on all ranks of the job.
+std::vector<int32_t> GroupByGroup(const JobComms& comms) {
+  std::vector<size_t> next(comms.groups.size() + 1, 0);
+  for (const Collective& c : comms.collectives) ++next[static_cast<size_t>(c.group) + 1];
+  for (size_t g = 1; g < next.size(); ++g) next[g] += next[g - 1];
+  std::vector<int32_t> out(comms.collectives.size());
+  for (size_t c = 0; c < out.size(); ++c) {
+    out[next[static_cast<size_t>(comms.collectives[c].group)]++] = static_cast<int32_t>(c);
   }
   return out;
 }
 
-struct Point {
-  Nanos at = 0;
-  Nanos exposed = 0;  // blocked time that ends here
-  int32_t target = -1;
-  int32_t lag = 0;
-  MarkKind kind = MarkKind::kArrive;
-};
-
-// Points of one rank in time order; at equal times: resume, step, arrive.
-std::vector<Point> Points(const RankPattern& rank, const HostClock& clock, const std::vector<int32_t>& collective_of,
-                          const std::vector<SegmentCollective>& collectives) {
-  std::vector<Point> points;
-  points.reserve(rank.comms.instances.size() * 2 + rank.steps.size() + 1);
-  const Nanos begin = Align(clock, rank.window_start);
-  const Nanos end = Align(clock, rank.window_end);
-  for (size_t i = 0; i < rank.comms.instances.size(); ++i) {
-    const CommInstance& instance = rank.comms.instances[i];
-    const int32_t target = collective_of[i];
-    const Nanos start = Align(clock, instance.start);
-    const Nanos resume = Align(clock, instance.exposed_end);
-    if (target >= 0 && start >= begin && start <= end) points.push_back({start, 0, target, 0, MarkKind::kArrive});
-    if (instance.exposed == 0 || resume <= begin || resume > end) continue;
-    // A rank that went on before the last member came was not blocked in this operation: the time is its own. (A little
-    // before is as good as after: rows begin when the call is recorded, a moment later than it takes effect.)
-    const Nanos slack = clock.residual + std::max<Nanos>(kMillisecond, instance.exposed / 10);
-    if (target >= 0 && resume + slack >= collectives[static_cast<size_t>(target)].latest_arrival) {
-      const SegmentCollective& c = collectives[static_cast<size_t>(target)];
-      const Nanos lag = std::clamp<Nanos>(resume - (c.latest_arrival + c.transfer), 0, INT32_MAX);
-      points.push_back({resume, instance.exposed, target, static_cast<int32_t>(lag), MarkKind::kResume});
-    }
+void FillCollectives(std::span<const RankPattern> ranks, const JobComms& comms, const std::vector<char>& is_message,
+                     int threads, SegmentGraph* graph) {
+  graph->row_begin.assign(1, 0);
+  for (const RankPattern& rank : ranks) {
+    graph->row_begin.push_back(graph->row_begin.back() + rank.comms.instances.size());
   }
-  for (size_t i = 0; i < rank.steps.size(); ++i) {
-    points.push_back({Align(clock, rank.steps[i].start), 0, static_cast<int32_t>(i), 0, MarkKind::kStep});
-  }
-  const auto precedence = [](MarkKind kind) { return kind == MarkKind::kResume ? 0 : kind == MarkKind::kStep ? 1 : 2; };
-  std::sort(points.begin(), points.end(), [&](const Point& a, const Point& b) {
-    if (a.at != b.at) return a.at < b.at;
-    if (a.kind != b.kind) return precedence(a.kind) < precedence(b.kind);
-    return a.target < b.target;
+  graph->collective_of_row.resize(graph->row_begin.back());
+  ParallelBlocks(graph->collective_of_row.size(), size_t{1} << 20U, threads, [&](size_t begin, size_t end) {
+    std::fill(graph->collective_of_row.data() + begin, graph->collective_of_row.data() + end, -1);
   });
-  points.push_back({end, 0, -1, 0, MarkKind::kEnd});
-  return points;
+  graph->collectives.resize(comms.collectives.size());
+  const std::vector<int32_t> by_group = GroupByGroup(comms);
+  ParallelBlocks(by_group.size(), kBlock, threads, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const auto c = static_cast<size_t>(by_group[i]);
+      graph->collectives[c] = Split(comms.collectives[c], ranks, comms);
+      if (is_message[c] == 0) SplitExposed(comms.collectives[c], false, ranks, comms, &graph->collectives[c]);
+      for (const trace::CollectiveMember& member : comms.collectives[c].members) {
+        const size_t row = graph->row_begin[static_cast<size_t>(member.rank_index)];
+        graph->collective_of_row[row + static_cast<size_t>(member.instance)] = by_group[i];
+      }
+    }
+  });
+}
+
+// How long a message takes is known when all have been looked at.
+void FillMessages(std::span<const RankPattern> ranks, const JobComms& comms, const std::vector<char>& is_message,
+                  SegmentGraph* graph) {
+  ShortenHostMessages(ranks, comms, is_message, {graph->collectives.data(), graph->collectives.size()});
+  for (size_t c = 0; c < is_message.size(); ++c) {
+    if (is_message[c] != 0) SplitExposed(comms.collectives[c], true, ranks, comms, &graph->collectives[c]);
+  }
+}
+
+void FillOrder(SegmentGraph* graph) {
+  const size_t count = graph->collectives.size();
+  const auto time = [&](size_t c) { return graph->collectives[c].latest_arrival; };
+  const auto key = [&](size_t c) { return static_cast<uint64_t>(time(c)) ^ uint64_t { 1 } << 63U; };  // signed order
+  const auto earlier = [&](uint64_t a, uint64_t b) { return time(a) < time(b); };
+  std::vector<uint64_t> order(count), scratch(count);
+  const uint64_t* sorted = OrderByKey(count, key, earlier, order.data(), scratch.data());
+  graph->order.assign(sorted, sorted + count);
 }
 
 }  // namespace
 
-void IndexMembers(SegmentGraph* graph) {
-  graph->member_begin.assign(graph->collectives.size() + 1, 0);
-  for (const Mark& mark : graph->marks) {
-    if (mark.kind == MarkKind::kArrive) ++graph->member_begin[static_cast<size_t>(mark.target) + 1];
-  }
-  for (size_t c = 0; c < graph->collectives.size(); ++c) graph->member_begin[c + 1] += graph->member_begin[c];
-  graph->members.resize(graph->member_begin.back());
-  std::vector<size_t> at(graph->member_begin.begin(), graph->member_begin.end() - 1);
-  for (size_t r = 0; r + 1 < graph->chain_begin.size(); ++r) {
-    const size_t begin = graph->chain_begin[r];
-    for (size_t m = begin; m < graph->chain_begin[r + 1]; ++m) {
-      const Mark& mark = graph->marks[m];
-      if (mark.kind != MarkKind::kArrive) continue;
-      graph->members[at[static_cast<size_t>(mark.target)]++] = {static_cast<uint32_t>(r),
-                                                                static_cast<uint32_t>(m - begin)};
-    }
-  }
-}
-
-SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComms& comms) {
+SegmentGraph BuildSegmentGraph(std::span<const RankPattern> ranks, const JobComms& comms, int threads) {
   SegmentGraph graph;
-  graph.collectives.reserve(comms.collectives.size());
-  std::vector<std::vector<int32_t>> collective_of(ranks.size());
-  for (size_t r = 0; r < ranks.size(); ++r) collective_of[r].assign(ranks[r].comms.instances.size(), -1);
-  for (size_t c = 0; c < comms.collectives.size(); ++c) {
-    graph.collectives.push_back(Split(comms.collectives[c], ranks, comms));
-    for (const trace::CollectiveMember& member : comms.collectives[c].members) {
-      collective_of[static_cast<size_t>(member.rank_index)][static_cast<size_t>(member.instance)] =
-          static_cast<int32_t>(c);
-    }
-  }
-  graph.order.resize(graph.collectives.size());
-  std::iota(graph.order.begin(), graph.order.end(), 0);
-  std::sort(graph.order.begin(), graph.order.end(), [&](int32_t a, int32_t b) {
-    const Nanos ta = graph.collectives[static_cast<size_t>(a)].latest_arrival;
-    const Nanos tb = graph.collectives[static_cast<size_t>(b)].latest_arrival;
-    return ta != tb ? ta < tb : a < b;
-  });
-
-  graph.chain_begin.push_back(0);
+  const std::vector<char> is_message = FindHostMessages(ranks, comms);
+  FillCollectives(ranks, comms, is_message, threads, &graph);
+  FillMessages(ranks, comms, is_message, &graph);
+  FillOrder(&graph);
   for (size_t r = 0; r < ranks.size(); ++r) {
-    const HostClock& clock = ClockOf(comms, r);
-    Nanos before = Align(clock, ranks[r].window_start);
-    graph.chain_start.push_back(before);
-    // A resume takes its blocked time off the pieces that end with it, back as far as it reaches.
-    const size_t first = graph.marks.size();
-    for (const Point& point : Points(ranks[r], clock, collective_of[r], graph.collectives)) {
-      Nanos own = std::max<Nanos>(0, point.at - before);
-      before = std::max(before, point.at);
-      Nanos blocked = point.exposed;
-      const Nanos here = std::min(blocked, own);
-      own -= here;
-      blocked -= here;
-      for (size_t i = graph.marks.size(); blocked > 0 && i > first; --i) {
-        const Nanos take = std::min(blocked, graph.marks[i - 1].own);
-        graph.marks[i - 1].own -= take;
-        blocked -= take;
-      }
-      graph.marks.push_back({own, point.target, point.lag, -1, point.kind});
-    }
-    graph.chain_begin.push_back(graph.marks.size());
+    graph.chain_start.push_back(Align(ClockOf(comms, r), ranks[r].window_start));
   }
-  ChainCalls(ranks, comms, collective_of, &graph);
-  IndexMembers(&graph);
+  const auto make_source = [&] {
+    return [builder = std::make_shared<ChainBuilder>(ranks, comms, is_message, graph)](size_t rank) {
+      return builder->Build(rank);
+    };
+  };
+  ScheduleMarks(ranks.size(), make_source, threads, &graph);
   return graph;
 }
 

@@ -215,6 +215,10 @@ bool ColumnReader::Piece(size_t count, int64_t* out) {
 
 bool ColumnReader::Values(size_t count, int width, uint64_t base, int64_t* out) {
   const int low = width >= kSplitWidth ? width - kTopBits : width;
+  if (low == 0) {  // nothing varies
+    std::fill_n(out, count, static_cast<int64_t>(base));
+    return true;
+  }
   if (bit_end_ - bit_ < count * static_cast<uint64_t>(low)) return false;
   const uint64_t mask = Mask(low);
   uint64_t bit = bit_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace headway::replay {
 
@@ -15,77 +16,89 @@ namespace {
 
 class Engine {
  public:
-  Engine(const SegmentGraph& graph, const SegmentEdit& edit) : graph_(graph), ranks_(graph.chain_start.size()) {
-    own_.reserve(graph.marks.size());
-    for (const Mark& mark : graph.marks) own_.push_back(mark.own);
-    for (const SegmentEdit::Own& change : edit.own) own_[change.mark] = change.own;
+  Engine(const SegmentGraph& graph, const SegmentEdit& edit)
+      : graph_(graph), now_(graph.chain_start), complete_(graph.collectives.size(), INT64_MIN) {
     transfer_.reserve(graph.collectives.size());
     for (const auto& c : graph.collectives) transfer_.push_back(c.transfer);
     for (const auto& change : edit.transfers) transfer_[static_cast<size_t>(change.collective)] = change.transfer;
-    arrival_.assign(graph.collectives.size(), INT64_MIN);
-    complete_.assign(graph.collectives.size(), INT64_MIN);
-    cursor_.assign(graph.chain_begin.begin(), graph.chain_begin.end() - 1);
-    now_ = graph.chain_start;
     for (const SegmentEdit::Start& change : edit.starts) now_[change.rank] = change.start;
-    times_.blocked.assign(ranks_, 0);
-    times_.step_begin.push_back(0);
-    for (size_t r = 0; r < ranks_; ++r) {
-      size_t steps = 0;
-      for (const Mark& mark : graph.Chain(r)) steps += mark.kind == MarkKind::kStep ? 1 : 0;
-      times_.step_begin.push_back(times_.step_begin.back() + steps);
-    }
-    times_.step_start.assign(times_.step_begin.back(), 0);
+    times_.blocked.assign(now_.size(), 0);
+    times_.step_start.assign(graph.step_begin.empty() ? 0 : graph.step_begin.back(), 0);
   }
 
-  SegmentTimes Run() {
-    for (const int32_t c : graph_.order) {
-      const auto i = static_cast<size_t>(c);
-      for (size_t m = graph_.member_begin[i]; m < graph_.member_begin[i + 1]; ++m) {
-        const graph::SegmentMember& member = graph_.members[m];
-        AdvanceThrough(member.rank, graph_.chain_begin[member.rank] + member.mark);
-      }
-      complete_[i] =
-          arrival_[i] == INT64_MIN ? graph_.collectives[i].latest_arrival + transfer_[i] : arrival_[i] + transfer_[i];
+  // `own` by mark, each mark once.
+  SegmentTimes Run(const std::vector<SegmentEdit::Own>& own) {
+    size_t next = 0;
+    for (const SegmentEdit::Own& change : own) {
+      for (; next < change.mark; ++next) Pass(graph_.marks[next]);
+      Mark changed = graph_.marks[next++];
+      changed.time = change.own;
+      Pass(changed);
     }
-    for (size_t r = 0; r < ranks_; ++r) {
-      if (graph_.chain_begin[r + 1] > 0) AdvanceThrough(r, graph_.chain_begin[r + 1] - 1);
-    }
+    for (; next < graph_.marks.size(); ++next) Pass(graph_.marks[next]);
     times_.end = std::move(now_);
     return std::move(times_);
   }
 
  private:
-  // Runs rank r's chain up to and including mark `last`; nothing if it is past it already.
-  void AdvanceThrough(size_t r, size_t last) {
-    Nanos& now = now_[r];
-    for (size_t& m = cursor_[r]; m <= last && m < graph_.chain_begin[r + 1]; ++m) {
-      const Mark& mark = graph_.marks[m];
-      now += own_[m];
-      const auto target = static_cast<size_t>(mark.target);
-      if (mark.kind == MarkKind::kArrive) {
-        const Nanos before = mark.after < 0 ? INT64_MIN : complete_[static_cast<size_t>(mark.after)];
-        arrival_[target] = std::max(arrival_[target], before == INT64_MIN ? now : before + mark.lag);
-      } else if (mark.kind == MarkKind::kStep) {
-        times_.step_start[times_.step_begin[r] + target] = now;
-      } else if (mark.kind == MarkKind::kResume) {
-        Nanos complete = complete_[target];
-        if (complete == INT64_MIN) {
-          ++times_.order_violations;
-          complete = graph_.collectives[target].latest_arrival + transfer_[target];
-        }
-        const Nanos resume = std::max(now, complete + mark.lag);
-        times_.blocked[r] += resume - now;
-        now = resume;
-      }
+  // The marks come in an order in which what a resume waits for has happened (graph/schedule.h).
+  void Pass(const Mark& mark) {
+    Nanos& now = now_[mark.rank];
+    const auto target = static_cast<size_t>(mark.target);
+    if (mark.IsResume()) {
+      Resume(mark, &now);
+      return;
+    }
+    if (mark.kind == MarkKind::kFollow) {  // its arrival is the next mark
+      follows_ = Completion(target) + mark.time;
+      return;
+    }
+    now += mark.time;
+    if (mark.kind == MarkKind::kArrive) {
+      const Nanos follows = std::exchange(follows_, INT64_MIN);
+      const Nanos arrival = follows == INT64_MIN ? now : follows;
+      complete_[target] = std::max(complete_[target], arrival + transfer_[target]);
+    } else if (mark.kind == MarkKind::kStep) {
+      times_.step_start[graph_.step_begin[mark.rank] + target] = now;
     }
   }
 
+  // One that is not known stands as measured.
+  [[nodiscard]] Nanos Completion(size_t target) const {
+    return complete_[target] != INT64_MIN ? complete_[target]
+                                          : graph_.collectives[target].latest_arrival + transfer_[target];
+  }
+
+  void Resume(const Mark& mark, Nanos* now) {
+    const auto target = static_cast<size_t>(mark.target);
+    const bool early = mark.kind == MarkKind::kEarlyResume;
+    times_.order_violations += early ? 1 : 0;
+    const Nanos complete = early ? graph_.collectives[target].latest_arrival + transfer_[target] : Completion(target);
+    const Nanos resume = std::max(*now, complete + mark.time);
+    times_.blocked[mark.rank] += resume - *now;
+    *now = resume;
+  }
+
   const SegmentGraph& graph_;
-  size_t ranks_;
-  std::vector<Nanos> own_, transfer_, arrival_, complete_, now_;
-  std::vector<size_t> cursor_;
+  std::vector<Nanos> now_;       // by rank index
+  std::vector<Nanos> complete_;  // by collective, of the arrivals so far; INT64_MIN = none
+  std::vector<Nanos> transfer_;  // by collective
+  Nanos follows_ = INT64_MIN;    // when the next arrival comes, if another collective decides it
   SegmentTimes times_;
 };
+
+// By mark; of several changes of one mark the last holds.
+std::vector<SegmentEdit::Own> InOrder(std::vector<SegmentEdit::Own> own) {
+  const auto before = [](const SegmentEdit::Own& a, const SegmentEdit::Own& b) { return a.mark < b.mark; };
+  if (!std::is_sorted(own.begin(), own.end(), before)) std::stable_sort(own.begin(), own.end(), before);
+  size_t kept = 0;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (i + 1 < own.size() && own[i + 1].mark == own[i].mark) continue;
+    own[kept++] = own[i];
+  }
+  own.resize(kept);
+  return own;
+}
 
 }  // namespace
 
@@ -117,12 +130,15 @@ std::vector<int32_t> PartsOf(const SegmentGraph& graph) {
     while (parent[r] != r) r = parent[r] = parent[parent[r]];
     return r;
   };
-  for (size_t c = 0; c < graph.collectives.size(); ++c) {
-    for (size_t m = graph.member_begin[c] + 1; m < graph.member_begin[c + 1]; ++m) {
-      const size_t a = find(graph.members[m - 1].rank);
-      const size_t b = find(graph.members[m].rank);
-      parent[std::max(a, b)] = std::min(a, b);
-    }
+  constexpr uint32_t kNobody = UINT32_MAX;
+  std::vector<uint32_t> met(graph.collectives.size(), kNobody);  // the rank that arrived there before
+  for (const Mark& mark : graph.marks) {
+    if (mark.kind != MarkKind::kArrive) continue;
+    const uint32_t other = std::exchange(met[static_cast<size_t>(mark.target)], mark.rank);
+    if (other == kNobody || parent[other] == parent[mark.rank]) continue;
+    const size_t a = find(other);
+    const size_t b = find(mark.rank);
+    parent[std::max(a, b)] = std::min(a, b);
   }
   std::vector<int32_t> out(parent.size(), -1);
   int32_t next = 0;
@@ -134,16 +150,19 @@ std::vector<int32_t> PartsOf(const SegmentGraph& graph) {
   return out;
 }
 
-SegmentTimes ReplaySegments(const SegmentGraph& graph, const SegmentEdit& edit) { return Engine(graph, edit).Run(); }
+SegmentTimes ReplaySegments(const SegmentGraph& graph, const SegmentEdit& edit) {
+  return Engine(graph, edit).Run(InOrder(edit.own));
+}
 
-ReplayError CompareSteps(const SegmentTimes& replayed, std::span<const pattern::RankPattern> ranks) {
+ReplayError CompareSteps(const SegmentGraph& graph, const SegmentTimes& replayed,
+                         std::span<const pattern::RankPattern> ranks) {
   ReplayError error;
   double sum = 0;
   int64_t count = 0;
   for (size_t r = 0; r < ranks.size(); ++r) {
     const auto& steps = ranks[r].steps;
     for (size_t s = 0; s < steps.size(); ++s) {
-      const size_t at = replayed.step_begin[r] + s;
+      const size_t at = graph.step_begin[r] + s;
       const Nanos next = s + 1 < steps.size() ? replayed.step_start[at + 1] : replayed.end[r];
       const auto measured = static_cast<double>(steps[s].end - steps[s].start);
       if (measured <= 0) continue;

@@ -15,8 +15,8 @@ namespace headway::replay {
 // What to change. Own times and transfers not named stay as measured.
 struct SegmentEdit {
   struct Own {
-    size_t mark = 0;  // index into SegmentGraph::marks
-    Nanos own = 0;    // its new own time
+    uint32_t mark = 0;  // index into SegmentGraph::marks; none of a resume
+    Nanos own = 0;      // its new own time
   };
   struct Transfer {
     int32_t collective = -1;
@@ -32,11 +32,10 @@ struct SegmentEdit {
 };
 
 struct SegmentTimes {
-  std::vector<Nanos> step_start;   // aligned; rank r's step s at [step_begin[r] + s]
-  std::vector<size_t> step_begin;  // by rank index, plus the end
-  std::vector<Nanos> end;          // by rank index: end of the chain
-  std::vector<Nanos> blocked;      // by rank index: time spent at resume marks
-  int64_t order_violations = 0;    // resumes whose collective was not complete yet: measured time used
+  std::vector<Nanos> step_start;  // aligned; rank r's step s at [graph.step_begin[r] + s]
+  std::vector<Nanos> end;         // by rank index: end of the chain
+  std::vector<Nanos> blocked;     // by rank index: time spent at resume marks
+  int64_t order_violations = 0;   // resumes whose collective was not complete yet: measured time used
 
   // Length of the whole run: latest end - earliest start.
   [[nodiscard]] Nanos Makespan(const graph::SegmentGraph& graph) const;
@@ -45,12 +44,12 @@ struct SegmentTimes {
 };
 
 // Ranks that meet, directly or through others, form a part: a number per rank index, by first member. A job is one part
-// unless some of its communication could not be paired. O(members).
+// unless some of its communication could not be paired. O(marks).
 [[nodiscard]] std::vector<int32_t> PartsOf(const graph::SegmentGraph& graph);
 
-// O(marks + members). A chain starts at its measured time; t += own at each mark; a rank arrives at t, or `lag` after
-// the collective its stream had to finish first; a collective completes `transfer` after its last arrival; a resume
-// continues at max(t, completion + lag).
+// One pass over the marks, in their order. A chain starts at its measured time; t += own at each mark; a rank arrives
+// at t, or when the collective that its stream had to finish first is complete; a collective completes `transfer` after
+// its last arrival; a resume continues at max(t, completion + lag).
 [[nodiscard]] SegmentTimes ReplaySegments(const graph::SegmentGraph& graph, const SegmentEdit& edit = {});
 
 // |replayed - measured| / measured of each step, the step's length on a rank being from its start to the next.
@@ -58,6 +57,7 @@ struct ReplayError {
   double mean = 0;
   double max = 0;
 };
-[[nodiscard]] ReplayError CompareSteps(const SegmentTimes& replayed, std::span<const pattern::RankPattern> ranks);
+[[nodiscard]] ReplayError CompareSteps(const graph::SegmentGraph& graph, const SegmentTimes& replayed,
+                                       std::span<const pattern::RankPattern> ranks);
 
 }  // namespace headway::replay

@@ -3,34 +3,33 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/made_graph.h"
+
 namespace headway::replay {
 namespace {
 
-using graph::Mark;
+using graph::MadeGraph;
+using graph::MakeMark;
 using graph::MarkKind;
 using graph::SegmentGraph;
 
-Mark At(Nanos own, int32_t target, MarkKind kind) { return {.own = own, .target = target, .kind = kind}; }
-
 // Two ranks, one collective: rank 0 works 10 and arrives, rank 1 works 30 and arrives; the transfer takes 5; both go on
 // for 7. Ends: 30 + 5 + 7 = 42. Rank 0 is blocked from 10 to 35, rank 1 from 30 to 35.
-SegmentGraph TwoRanks() {
-  SegmentGraph g;
-  g.marks = {At(0, 0, MarkKind::kStep),   At(10, 0, MarkKind::kArrive), At(0, 0, MarkKind::kResume),
-             At(7, -1, MarkKind::kEnd),   At(0, 0, MarkKind::kStep),    At(30, 0, MarkKind::kArrive),
-             At(0, 0, MarkKind::kResume), At(7, -1, MarkKind::kEnd)};
-  g.chain_begin = {0, 4, 8};
-  g.chain_start = {0, 0};
-  g.collectives.resize(1);
-  g.collectives[0].latest_arrival = 30;
-  g.collectives[0].transfer = 5;
-  g.order = {0};
-  graph::IndexMembers(&g);
-  return g;
+MadeGraph TwoRanks() {
+  MadeGraph made;
+  for (const size_t rank : {size_t{0}, size_t{1}}) {
+    made.chains.push_back({MakeMark(MarkKind::kStep, rank, 0, 0),
+                           MakeMark(MarkKind::kArrive, rank, rank == 0 ? 10 : 30, 0),
+                           MakeMark(MarkKind::kResume, rank, 0, 0), MakeMark(MarkKind::kEnd, rank, 7)});
+  }
+  made.starts = {0, 0};
+  made.collectives = {{30, 5}};  // latest arrival, transfer
+  made.order = {0};
+  return made;
 }
 
 TEST(SegmentReplay, CompletesAfterTheLatestArrival) {
-  const SegmentGraph g = TwoRanks();
+  const SegmentGraph g = TwoRanks().Build();
   const SegmentTimes t = ReplaySegments(g);
   EXPECT_EQ(t.end, (std::vector<Nanos>{42, 42}));
   EXPECT_EQ(t.blocked, (std::vector<Nanos>{25, 5}));
@@ -40,29 +39,38 @@ TEST(SegmentReplay, CompletesAfterTheLatestArrival) {
 
 TEST(SegmentReplay, RemovingTheCulpritsExcess) {
   // Rank 1's 30 become 10: 10 + 5 + 7 = 22.
+  const SegmentGraph g = TwoRanks().Build();
   SegmentEdit edit;
-  edit.own.push_back({5, 10});
-  const SegmentGraph g = TwoRanks();
+  edit.own.push_back({g.Chain(1)[1], 10});
   EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 22);
 }
 
 TEST(SegmentReplay, RemovingAVictimsWorkBringsNothing) {
+  const SegmentGraph g = TwoRanks().Build();
   SegmentEdit edit;
-  edit.own.push_back({1, 0});
-  const SegmentGraph g = TwoRanks();
+  edit.own.push_back({g.Chain(0)[1], 0});
   EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 42);
+}
+
+TEST(SegmentReplay, EditsInAnyOrderAndTheLastOfAMarkHolds) {
+  // Both work 20 and go on for 1 (rank 0) and 2 (rank 1): 20 + 5 + 2 = 27.
+  const SegmentGraph g = TwoRanks().Build();
+  SegmentEdit edit;
+  edit.own = {{g.Chain(1)[3], 2}, {g.Chain(1)[1], 3}, {g.Chain(0)[3], 1}, {g.Chain(0)[1], 20}, {g.Chain(1)[1], 20}};
+  EXPECT_EQ(ReplaySegments(g, edit).end, (std::vector<Nanos>{26, 27}));
 }
 
 TEST(SegmentReplay, FasterTransfer) {
   SegmentEdit edit;
   edit.transfers.push_back({0, 1});
-  const SegmentGraph g = TwoRanks();
+  const SegmentGraph g = TwoRanks().Build();
   EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 38);
 }
 
 TEST(SegmentReplay, EarlierEntry) {
-  SegmentGraph g = TwoRanks();
-  g.chain_start = {0, 20};  // rank 1 enters 20 later: arrives at 50, all end at 62
+  MadeGraph made = TwoRanks();
+  made.starts = {0, 20};  // rank 1 enters 20 later: arrives at 50, all end at 62
+  const SegmentGraph g = made.Build();
   EXPECT_EQ(ReplaySegments(g).Makespan(g), 62);
   SegmentEdit edit;
   edit.starts.push_back({1, 0});
@@ -71,120 +79,65 @@ TEST(SegmentReplay, EarlierEntry) {
 
 TEST(SegmentReplay, OverlappedCollectiveBlocksNobody) {
   // The same without resume marks: 10 + 7 and 30 + 7.
-  SegmentGraph g = TwoRanks();
-  g.marks = {At(10, 0, MarkKind::kArrive), At(7, -1, MarkKind::kEnd), At(30, 0, MarkKind::kArrive),
-             At(7, -1, MarkKind::kEnd)};
-  g.chain_begin = {0, 2, 4};
-  graph::IndexMembers(&g);
-  EXPECT_EQ(ReplaySegments(g).end, (std::vector<Nanos>{17, 37}));
+  MadeGraph made = TwoRanks();
+  for (auto& chain : made.chains) chain.erase(chain.begin() + 2);
+  EXPECT_EQ(ReplaySegments(made.Build()).end, (std::vector<Nanos>{17, 37}));
 }
 
 TEST(SegmentReplay, LagOfALateEnder) {
-  SegmentGraph g = TwoRanks();
-  g.marks[2].lag = 3;  // rank 0 goes on 3 after the completion
-  EXPECT_EQ(ReplaySegments(g).end, (std::vector<Nanos>{45, 42}));
+  MadeGraph made = TwoRanks();
+  made.chains[0][2].time = 3;  // rank 0 goes on 3 after the completion
+  EXPECT_EQ(ReplaySegments(made.Build()).end, (std::vector<Nanos>{45, 42}));
 }
 
-// Two all-reduces of one stream on two ranks that compute without waiting for the first. The ranks work 10 and 30 until
-// the first (20 long: complete at 50), then until 60, and are blocked in the second one (also 20). It was launched long
-// before, at 20 and 40, so that it begins when the first one ends: it completes at 70. After it 5 more: 75.
-SegmentGraph TwoOfOneStream() {
-  SegmentGraph g;
-  g.marks = {At(0, 0, MarkKind::kStep),    At(10, 0, MarkKind::kArrive), At(10, 1, MarkKind::kArrive),
-             At(40, 1, MarkKind::kResume), At(5, -1, MarkKind::kEnd),    At(0, 0, MarkKind::kStep),
-             At(30, 0, MarkKind::kArrive), At(10, 1, MarkKind::kArrive), At(20, 1, MarkKind::kResume),
-             At(5, -1, MarkKind::kEnd)};
-  g.marks[2].after = g.marks[7].after = 0;
-  g.chain_begin = {0, 5, 10};
-  g.chain_start = {0, 0};
-  g.collectives.resize(2);
-  g.collectives[0] = {.latest_arrival = 30, .transfer = 20};
-  g.collectives[1] = {.latest_arrival = 50, .transfer = 20};
-  g.order = {0, 1};
-  graph::IndexMembers(&g);
-  return g;
-}
-
-TEST(SegmentReplay, TheSecondOfAStreamBeginsWhenTheFirstEnds) {
-  const SegmentGraph g = TwoOfOneStream();
-  const SegmentTimes t = ReplaySegments(g);
-  EXPECT_EQ(t.end, (std::vector<Nanos>{75, 75}));
-  EXPECT_EQ(t.blocked, (std::vector<Nanos>{10, 10}));
-  EXPECT_EQ(t.order_violations, 0);
-}
-
-TEST(SegmentReplay, AShorterFirstOneBringsTheSecondForward) {
-  // The first takes 15: 30 + 15 = 45, the second until 65, all end at 70. At 5 the second is done at 55, before anybody
-  // wants it (60): 65, and no faster.
-  const SegmentGraph g = TwoOfOneStream();
-  EXPECT_EQ(ReplaySegments(g, {.transfers = {{0, 15}}}).Makespan(g), 70);
-  const SegmentTimes t = ReplaySegments(g, {.transfers = {{0, 5}}});
-  EXPECT_EQ(t.end, (std::vector<Nanos>{65, 65}));
-  EXPECT_EQ(t.blocked, (std::vector<Nanos>{0, 0}));
-}
-
-TEST(SegmentReplay, ALagBehindTheFirstIsKept) {
-  // 3 pass between the end of the first and the begin of the second on both ranks: 50 + 3 + 20 + 5 = 78; with a first
-  // one of 15 they still do: 45 + 3 + 20 + 5 = 73.
-  SegmentGraph g = TwoOfOneStream();
-  g.marks[2].lag = g.marks[7].lag = 3;
-  EXPECT_EQ(ReplaySegments(g).Makespan(g), 78);
-  EXPECT_EQ(ReplaySegments(g, {.transfers = {{0, 15}}}).Makespan(g), 73);
-}
-
-TEST(SegmentReplay, AnEarlierLastArriverBringsBothForward) {
-  // Rank 1 works 10 instead of 30 before the first: complete at 30, the second at 50. Rank 1's own 10 + 10 + 20 = 40
-  // and rank 0's 60 decide: rank 1 resumes at 50 and ends at 55, rank 0 at 60 + 5.
-  const SegmentGraph g = TwoOfOneStream();
-  EXPECT_EQ(ReplaySegments(g, {.own = {{6, 10}}}).end, (std::vector<Nanos>{65, 55}));
+TEST(SegmentReplay, ResumeBeforeTheLastArrivalIsTakenAsMeasured) {
+  // Rank 1 resumes before it arrives: nothing replayed says when, so rank 0's measured arrival (30) and transfer (5)
+  // do. It then works 30 more and 7: 35 + 37 = 72.
+  MadeGraph made = TwoRanks();
+  std::swap(made.chains[1][1], made.chains[1][2]);
+  const SegmentTimes t = ReplaySegments(made.Build());
+  EXPECT_EQ(t.order_violations, 1);
+  EXPECT_EQ(t.end[1], 72);
 }
 
 // Ranks 0 and 2 meet, and 1 and 3, but no rank of the one pair meets one of the other: [0, 42] and [100, 142].
-SegmentGraph TwoParts() {
-  SegmentGraph g;
-  for (const Nanos own : {10, 10, 30, 30}) {
-    const int32_t meeting = static_cast<int32_t>(g.chain_start.size() % 2);
-    g.chain_begin.push_back(g.marks.size());
-    g.chain_start.push_back(meeting == 0 ? 0 : 100);
-    g.marks.push_back(At(own, meeting, MarkKind::kArrive));
-    g.marks.push_back(At(0, meeting, MarkKind::kResume));
-    g.marks.push_back(At(7, -1, MarkKind::kEnd));
+MadeGraph TwoParts() {
+  MadeGraph made;
+  for (size_t rank = 0; rank < 4; ++rank) {
+    const auto meeting = static_cast<int32_t>(rank % 2);
+    made.chains.push_back({MakeMark(MarkKind::kArrive, rank, rank < 2 ? 10 : 30, meeting),
+                           MakeMark(MarkKind::kResume, rank, 0, meeting), MakeMark(MarkKind::kEnd, rank, 7)});
   }
-  g.chain_begin.push_back(g.marks.size());
-  g.collectives = {{.latest_arrival = 30, .transfer = 5}, {.latest_arrival = 130, .transfer = 5}};
-  g.order = {0, 1};
-  graph::IndexMembers(&g);
-  return g;
+  made.starts = {0, 100, 0, 100};
+  made.collectives = {{30, 5}, {130, 5}};
+  made.order = {0, 1};
+  return made;
 }
 
 TEST(SegmentReplay, RanksThatNeverMeetArePartsOfTheirOwn) {
-  const SegmentGraph g = TwoParts();
+  const SegmentGraph g = TwoParts().Build();
   const std::vector<int32_t> parts = PartsOf(g);
   EXPECT_EQ(parts, (std::vector<int32_t>{0, 1, 0, 1}));
-  EXPECT_EQ(PartsOf(TwoRanks()), (std::vector<int32_t>{0, 0}));
+  EXPECT_EQ(PartsOf(TwoRanks().Build()), (std::vector<int32_t>{0, 0}));
   // Rank 2's work is 30; at 12 its part takes 12 + 5 + 7, the other one as long as before; the whole ends at 142 still.
-  const SegmentTimes before = ReplaySegments(g);
-  EXPECT_EQ(before.Makespans(g, parts), (std::vector<Nanos>{42, 42}));
-  const SegmentTimes after = ReplaySegments(g, {.own = {{6, 12}}});
+  EXPECT_EQ(ReplaySegments(g).Makespans(g, parts), (std::vector<Nanos>{42, 42}));
+  const SegmentTimes after = ReplaySegments(g, {.own = {{g.Chain(2)[0], 12}}});
   EXPECT_EQ(after.Makespans(g, parts), (std::vector<Nanos>{24, 42}));
   EXPECT_EQ(after.Makespan(g), 142);
 }
 
 TEST(SegmentReplay, AThirdMeetingJoinsTheParts) {
-  SegmentGraph g = TwoParts();
-  g.marks.insert(g.marks.begin() + 2, At(0, 2, MarkKind::kArrive));  // rank 0
-  g.marks.insert(g.marks.begin() + 6, At(0, 2, MarkKind::kArrive));  // rank 1
-  g.chain_begin = {0, 4, 8, 11, 14};
-  g.collectives.push_back({.latest_arrival = 135, .transfer = 0});
-  g.order = {0, 1, 2};
-  graph::IndexMembers(&g);
-  EXPECT_EQ(PartsOf(g), (std::vector<int32_t>{0, 0, 0, 0}));
+  MadeGraph made = TwoParts();
+  for (const size_t rank : {size_t{0}, size_t{1}}) {
+    made.chains[rank].insert(made.chains[rank].begin() + 2, MakeMark(MarkKind::kArrive, rank, 0, 2));
+  }
+  made.collectives.push_back({135, 0});
+  made.order = {0, 1, 2};
+  EXPECT_EQ(PartsOf(made.Build()), (std::vector<int32_t>{0, 0, 0, 0}));
 }
 
 TEST(SegmentReplay, EmptyGraph) {
-  SegmentGraph g;
-  g.chain_begin = {0};
-  graph::IndexMembers(&g);
+  const SegmentGraph g = MadeGraph().Build();
   EXPECT_EQ(ReplaySegments(g).Makespan(g), 0);
 }
 

@@ -6,15 +6,18 @@
 #include <cmath>
 #include <numeric>
 
+#include "trace/clock_bias.h"
+#include "trace/clock_scatter.h"
 #include "trace/clock_start.h"
+#include "trace/weighted_quantile.h"
 
 namespace headway::trace {
 namespace {
 
 constexpr int kMaxSweeps = 60;
-constexpr double kSettled = 0.5;        // ns: a sweep that moves nothing further ends the fit
-constexpr double kSmallestScale = 100;  // ns: below it, spreads are rounding
-constexpr double kWidest = 3;           // times the tighter quarter: what all rounds lie within if alike
+constexpr double kSettled = 0.5;   // ns: a sweep that moves nothing further ends the fit
+constexpr double kRounding = 100;  // ns: spreads below it are rounding
+constexpr double kWidest = 3;      // times the tighter quarter: what all rounds lie within if alike
 constexpr int64_t kDriftRounds = 50;
 constexpr double kDriftSpan = 1e9;        // ns
 constexpr double kDriftSignificance = 5;  // standard errors
@@ -26,17 +29,13 @@ constexpr double kSmallViolation = 1e5;  // ns: see EnforceOrder
 constexpr double kLargestViolation = 1e9;
 constexpr int kBatches = 8;
 
-double Quantile(std::vector<double>* values, double q) {
-  if (values->empty()) return 0;
-  const auto at = values->begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values->size() - 1));
-  std::nth_element(values->begin(), at, values->end());
-  return *at;
-}
-
 class Fitter {
  public:
   Fitter(const ClockRounds& rounds, int32_t clocks, int32_t root)
-      : rounds_(rounds), start_(StartClocks(rounds, clocks, root)), theta_(Count(clocks)), slope_(start_.slope) {
+      : rounds_(rounds),
+        start_(StartClocks(rounds, clocks, root)),
+        theta_(static_cast<size_t>(clocks)),
+        slope_(start_.slope) {
     const size_t n = rounds.readings.size();
     x_.resize(n);
     residual_.resize(n);
@@ -44,6 +43,8 @@ class Fitter {
     for (size_t i = 0; i < n; ++i) x_[i] = Local(rounds.readings[i].clock, rounds.readings[i].end);
     centre_.resize(rounds.size());
     spread_.resize(rounds.size());
+    narrow_.resize(rounds.size());
+    for (size_t r = 0; r < rounds.size(); ++r) narrow_[r] = std::pow(ClockRounds::kOfDevices / rounds.deviation[r], 2);
   }
 
   ClockFits Fit() {
@@ -55,8 +56,6 @@ class Fitter {
   }
 
  private:
-  static size_t Count(int32_t clocks) { return static_cast<size_t>(clocks); }
-
   // Time on the first alignment's common axis, from its component's origin: small, and free of any constant that was
   // added to a clock.
   [[nodiscard]] double Local(int32_t clock, Nanos own) const {
@@ -76,7 +75,7 @@ class Fitter {
       const auto c = static_cast<size_t>(rounds_.readings[i].clock);
       low[c] = count_[c] == 0 ? x_[i] : std::min(low[c], x_[i]);
       high[c] = count_[c] == 0 ? x_[i] : std::max(high[c], x_[i]);
-      ++count_[c];
+      count_[c] += rounds_.operations[RoundOf(static_cast<int32_t>(i))];
     }
     drifts_.resize(clocks);
     for (size_t c = 0; c < clocks; ++c) {
@@ -103,7 +102,8 @@ class Fitter {
     CentreRounds();
   }
 
-  // The instant of each round as its members' weighted mean, how far they lie apart, and the scale of the tightest.
+  // The instant of each round as its members' weighted mean, how far they lie apart against what is natural for it, and
+  // the scale of the tightest, where rounds count by how much they can tell.
   void CentreRounds() {
     for (size_t r = 0; r < rounds_.size(); ++r) {
       const auto first = static_cast<size_t>(rounds_.begin[r]);
@@ -121,11 +121,12 @@ class Fitter {
         square += weight_[i] * residual_[i] * residual_[i];
       }
       const auto n = static_cast<double>(last - first);
-      spread_[r] = std::sqrt(square / weights * n / (n - 1));
+      spread_[r] = std::sqrt(square / weights * n / (n - 1)) / rounds_.deviation[r];
     }
-    std::vector<double> copy = spread_;
-    const double tight = Quantile(&copy, 0.25);
-    scale_ = std::max({std::min(Quantile(&copy, 0.75), kWidest * tight), kSmallestScale});
+    std::vector<Weighted> spreads(rounds_.size());
+    for (size_t r = 0; r < rounds_.size(); ++r) spreads[r] = {spread_[r], narrow_[r]};
+    const double tight = WeightedQuantile(&spreads, 0.25);
+    scale_ = std::min(WeightedQuantile(&spreads, 0.75), kWidest * tight);
   }
 
   // Tight rounds count, and in them members near the centre: a link that delays one member most of the time must not
@@ -136,7 +137,7 @@ class Fitter {
     for (size_t r = 0; r < rounds_.size(); ++r) {
       const double of_round = RoundWeight(r);
       for (auto i = static_cast<size_t>(rounds_.begin[r]); i < static_cast<size_t>(rounds_.begin[r + 1]); ++i) {
-        const double e = residual_[i] / (3 * scale_);
+        const double e = residual_[i] / (3 * ScaleOf(r));
         weight_[i] = 1 / ((1 + e * e) * (1 + e * e));
         const double w = weight_[i] * of_round;
         auto& s = sums[static_cast<size_t>(rounds_.readings[i].clock)];
@@ -168,9 +169,8 @@ class Fitter {
     for (size_t c = 0; c < theta_.size(); ++c) {
       if (start_.root[c] < 0) continue;
       const auto root = static_cast<size_t>(start_.root[c]);
-      const auto drift_root = static_cast<size_t>(drift_root_[root]);
       const double move = by[c] - by[root];
-      const double tilt = drifts_[c] != 0 ? turn[c] - turn[drift_root] : 0;
+      const double tilt = drifts_[c] != 0 ? turn[c] - turn[static_cast<size_t>(drift_root_[root])] : 0;
       theta_[c] += move;
       slope_[c] += tilt;
       largest = std::max(largest, std::abs(move) + std::abs(tilt) * kDriftSpan);
@@ -186,7 +186,7 @@ class Fitter {
           start_.root[c] >= 0 && drift_root_[static_cast<size_t>(start_.root[c])] == static_cast<int32_t>(c);
       if (drifts_[c] == 0 || is_root) continue;
       const double drift = std::abs(slope_[c]);
-      const bool matters = drift * span_[c] > kDriftEffect * EndScatter(c) && drift < kLargestDrift;
+      const bool matters = drift * span_[c] > kDriftEffect * ScatterAt(c).ends && drift < kLargestDrift;
       if (matters && drift > kDriftSignificance * DriftError(static_cast<int32_t>(c))) continue;
       drifts_[c] = 0;
       slope_[c] = 0;
@@ -208,10 +208,12 @@ class Fitter {
       high = first ? x : std::max(high, x);
       first = false;
     }
-    double weights = 0, sx = 0;
+    double weights = 0, squares = 0, sx = 0;
     for (const int32_t i : mine) {
-      weights += FitWeight(static_cast<size_t>(i));
-      sx += FitWeight(static_cast<size_t>(i)) * x_[static_cast<size_t>(i)];
+      const double w = FitWeight(static_cast<size_t>(i));
+      weights += w;
+      squares += w * w;
+      sx += w * x_[static_cast<size_t>(i)];
     }
     const double mean = sx / weights;
     double square = 0, sxx = 0;
@@ -235,15 +237,20 @@ class Fitter {
     }
     const double lasting = used > 2 && spread > 0 ? std::sqrt(rest / (used - 2) / spread) : independent;
     // Weights that were fitted too make residuals look smaller than they are, the more so the fewer there are.
-    return std::max(independent, lasting) * (1 + kFewRounds / static_cast<double>(mine.size()));
+    return std::max(independent, lasting) * (1 + kFewRounds * squares / (weights * weights));
   }
 
-  [[nodiscard]] double RoundWeight(size_t r) const { return 1 / (1 + spread_[r] * spread_[r] / (scale_ * scale_)); }
+  // How far the ends of a round lie apart if it is one of the tight ones, ns.
+  [[nodiscard]] double ScaleOf(size_t r) const { return std::max(scale_ * rounds_.deviation[r], kRounding); }
+  [[nodiscard]] double RoundWeight(size_t r) const {
+    const double ratio = spread_[r] * rounds_.deviation[r] / ScaleOf(r);
+    return narrow_[r] / (1 + ratio * ratio);
+  }
   [[nodiscard]] double FitWeight(size_t reading) const {
     return weight_[reading] * RoundWeight(static_cast<size_t>(start_.round_of[reading]));
   }
 
-  // Distance to the other members: in a round of two, the centre lies half way.
+  // Distance to the other members: a centre of two lies half way.
   [[nodiscard]] double FullResidual(size_t reading) const {
     const auto r = static_cast<size_t>(start_.round_of[reading]);
     const double n = rounds_.begin[r + 1] - rounds_.begin[r];
@@ -289,7 +296,9 @@ class Fitter {
   // Pushes clocks apart until nobody ends before the last has begun: first the small violations, then larger ones, as
   // long as all can be met together. What cannot is no matter of clocks (rows that do not belong together): counted.
   void EnforceOrder() {
-    for (double limit = std::max(kSmallViolation, 20 * scale_); limit < kLargestViolation; limit *= 4) {
+    const auto narrowest = std::min_element(rounds_.deviation.begin(), rounds_.deviation.end());
+    const double scale = narrowest == rounds_.deviation.end() ? 0 : scale_ * *narrowest;
+    for (double limit = std::max(kSmallViolation, 20 * scale); limit < kLargestViolation; limit *= 4) {
       const std::vector<double> before = theta_;
       if (PushApart(limit)) continue;
       theta_ = before;
@@ -338,6 +347,7 @@ class Fitter {
       auto& ahead = up[static_cast<size_t>(order.late)];
       ahead = std::min(ahead, std::max(0.0, -order.violation));
     }
+    const std::vector<Nanos> bias = BiasFromRoots(rounds_, start_.root);
     for (size_t c = 0; c < theta_.size(); ++c) {
       ClockFit& fit = fits.clocks[c];
       fit.rounds = count_[c];
@@ -347,45 +357,37 @@ class Fitter {
       fit.drift = 0 - slope_[c];
       fit.reference = start_.base[c] + start_.origin[c];
       const double room = (up[c] + down[c]) / 2;
-      fit.residual = static_cast<Nanos>(std::ceil(std::max(std::min(EndScatter(c), room), kCausalSlack)));
+      const Scatter scatter = ScatterAt(c);
+      // The room bounds a constant, not what a drift that was not fitted does over the window.
+      const double most = std::max(std::min(std::max(scatter.ends, scatter.lasting), room), scatter.wander);
+      fit.residual = static_cast<Nanos>(std::ceil(std::max(most, kCausalSlack))) + bias[c];
     }
     return fits;
   }
 
-  // Half width of the middle nine tenths of a clock's ends against the others', in its tighter rounds; soft ones only
-  // where it has few others.
-  [[nodiscard]] double EndScatter(size_t clock) const {
-    constexpr size_t kEnough = 8;
-    std::vector<int32_t> mine;
+  [[nodiscard]] Scatter ScatterAt(size_t clock) const {
+    std::vector<RoundEnd> ends;
     for (const int32_t i : start_.readings_of[clock]) {
-      if (rounds_.soft[static_cast<size_t>(start_.round_of[static_cast<size_t>(i)])] == 0) mine.push_back(i);
+      const size_t r = RoundOf(i);
+      const auto at = static_cast<size_t>(i);
+      ends.push_back({FullResidual(at), spread_[r], rounds_.lasting[r], narrow_[r], x_[at],
+                      rounds_.begin[r + 1] - rounds_.begin[r]});
     }
-    if (mine.size() < kEnough) mine = start_.readings_of[clock];
-    std::vector<double> spreads;
-    for (const int32_t i : mine) spreads.push_back(SpreadAt(i));
-    const double limit = Quantile(&spreads, 0.5);
-    std::vector<double> ends;
-    for (const int32_t i : mine) {
-      if (SpreadAt(i) <= limit) ends.push_back(FullResidual(static_cast<size_t>(i)));
-    }
-    const double low = Quantile(&ends, 0.05);
-    const double high = Quantile(&ends, 0.95);
-    return std::max(std::abs(low), std::abs(high));
+    return ScatterOf(ends);
   }
-  [[nodiscard]] double SpreadAt(int32_t reading) const {
-    return spread_[static_cast<size_t>(start_.round_of[static_cast<size_t>(reading)])];
-  }
+  [[nodiscard]] size_t RoundOf(int32_t i) const { return static_cast<size_t>(start_.round_of[static_cast<size_t>(i)]); }
 
   const ClockRounds& rounds_;
   ClockStart start_;
   std::vector<double> theta_, slope_;          // per clock, against `start_`
   std::vector<char> drifts_;                   // per clock: its slope is fitted
   std::vector<int32_t> drift_root_;            // per root
-  std::vector<int64_t> count_;                 // per clock: rounds
+  std::vector<int64_t> count_;                 // per clock: operations
   std::vector<double> span_;                   // per clock: from its first to its last round
   std::vector<double> x_, residual_, weight_;  // per reading
-  std::vector<double> centre_, spread_;        // per round
-  double scale_ = kSmallestScale;
+  std::vector<double> centre_, spread_;        // per round; spreads in deviations
+  std::vector<double> narrow_;                 // per round: what its ends can tell; 1 = those of a short operation
+  double scale_ = 1;                           // in deviations
 };
 
 }  // namespace

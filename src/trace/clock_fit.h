@@ -26,11 +26,22 @@ struct ClockRounds {
   std::vector<ClockReading> readings;
   std::vector<int32_t> begin{0};  // round i = readings[begin[i] … begin[i + 1])
 
-  std::vector<char> soft;  // per round: 1 = ends may lie apart by nature (a send and its receive)
+  // Per round: how far apart its ends may lie by nature, ns. Rounds count by the inverse square.
+  std::vector<double> deviation;
+  // Per round: up to so much all ends of its clocks may be off the same way, which no scatter shows. 0 = they are not.
+  std::vector<Nanos> bias;
 
-  void Close(bool is_soft = false) {
+  // Per round: so far apart its ends may lie the same way each time, ns; a residual is no less.
+  std::vector<double> lasting;
+  std::vector<int32_t> operations;  // per round: how many it rests on
+
+  static constexpr double kOfDevices = 5e3;  // ns: ends of a short operation on devices
+  void Close(double of_ends = kOfDevices, double each_time = 0, Nanos of_all = 0, int32_t rests_on = 1) {
     begin.push_back(static_cast<int32_t>(readings.size()));
-    soft.push_back(is_soft ? 1 : 0);
+    deviation.push_back(of_ends);
+    lasting.push_back(each_time);
+    bias.push_back(of_all);
+    operations.push_back(rests_on);
   }
   [[nodiscard]] size_t size() const { return begin.size() - 1; }
 };

@@ -5,11 +5,15 @@
 #include <cmath>
 #include <numeric>
 
+#include "trace/weighted_quantile.h"
+
 namespace headway::trace {
 namespace {
 
-constexpr size_t kSlopePoints = 50;
+constexpr size_t kSlopePoints = 50;  // operations of a clock
+constexpr size_t kLeastPoints = 12;  // among them those that count
 constexpr Nanos kSlopeSpan = kSecond;
+constexpr double kMuchWider = 2;
 
 struct Interval {
   Nanos width = 0;
@@ -136,9 +140,11 @@ class Grower {
 
   void Align(int32_t clock, Nanos origin) {
     std::vector<std::pair<Nanos, Nanos>> points;
+    const double limit = WidestThatCounts(clock);
     for (const int32_t i : start_.readings_of[static_cast<size_t>(clock)]) {
-      const Nanos time = time_[static_cast<size_t>(start_.round_of[static_cast<size_t>(i)])];
-      if (time != kNoBound) points.emplace_back(time, rounds_.readings[static_cast<size_t>(i)].end - time);
+      const auto r = static_cast<size_t>(start_.round_of[static_cast<size_t>(i)]);
+      if (time_[r] == kNoBound || rounds_.deviation[r] > limit) continue;
+      points.emplace_back(time_[r], rounds_.readings[static_cast<size_t>(i)].end - time_[r]);
     }
     std::sort(points.begin(), points.end());
     std::vector<Nanos> x, y;
@@ -146,12 +152,31 @@ class Grower {
       x.push_back(time);
       y.push_back(difference);
     }
-    const RobustLine line = FitRobustLine(x, y, true);
+    const RobustLine line = FitRobustLine(x, y, OperationsOf(clock) >= kSlopePoints);
     const auto c = static_cast<size_t>(clock);
     start_.slope[c] = line.slope;
     // The line counts from the first point, the slope of a clock from the origin.
     const double back = line.slope * static_cast<double>(x.front() - origin);
     start_.base[c] = line.base - static_cast<Nanos>(std::llround(back));
+  }
+
+  [[nodiscard]] size_t OperationsOf(int32_t clock) const {
+    size_t count = 0;
+    for (const int32_t i : start_.readings_of[static_cast<size_t>(clock)]) {
+      count += static_cast<size_t>(rounds_.operations[static_cast<size_t>(start_.round_of[static_cast<size_t>(i)])]);
+    }
+    return count;
+  }
+
+  // Rounds much wider than those that tell most of a clock would only blur its start.
+  [[nodiscard]] double WidestThatCounts(int32_t clock) const {
+    std::vector<Weighted> timed;
+    for (const int32_t i : start_.readings_of[static_cast<size_t>(clock)]) {
+      const auto r = static_cast<size_t>(start_.round_of[static_cast<size_t>(i)]);
+      const double deviation = rounds_.deviation[r];
+      if (time_[r] != kNoBound) timed.push_back({deviation, 1 / (deviation * deviation)});
+    }
+    return kMuchWider * WeightedQuantile(&timed, 0.5);
   }
 
   const ClockRounds& rounds_;
@@ -165,7 +190,7 @@ class Grower {
 RobustLine FitRobustLine(const std::vector<Nanos>& x, const std::vector<Nanos>& y, bool with_slope) {
   std::vector<Nanos> level = y;
   const Interval flat = Shortest(&level);
-  if (!with_slope || y.size() < kSlopePoints || x.back() - x.front() < kSlopeSpan) return {flat.middle, 0};
+  if (!with_slope || y.size() < kLeastPoints || x.back() - x.front() < kSlopeSpan) return {flat.middle, 0};
   const double slope = CrossSlope(x, y);
   for (size_t i = 0; i < y.size(); ++i) {
     level[i] = y[i] - static_cast<Nanos>(std::llround(slope * static_cast<double>(x[i] - x.front())));

@@ -47,8 +47,8 @@ struct LocalGroup {
 
 struct RankComms {
   RankId rank = -1;
-  std::string host;
-  bool host_known = false;             // false: `host` is a made-up name of its own ("?3"), never shared
+  std::string host;  // empty where the file names none: each such rank counts as a host of its own
+  bool host_known = false;
   std::vector<ProcessGroup> declared;  // from the file's metadata (distributedInfo.pg_config, groups metadata)
   std::vector<LocalGroup> groups;
   std::vector<int64_t> runloop_tids;    // all communication threads seen, with or without events, ascending

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "trace/clock_alignment.h"
 #include "trace/collective_match.h"
+#include "trace/collective_order.h"
 #include "trace/comm.h"
 #include "trace/group_inference.h"
 #include "trace/group_table.h"
@@ -135,38 +136,53 @@ class CommJoiner {
     matched_inconsistent_ = matched_unmatched_ = 0;
     auto of_groups =
         ParallelMap(members_.size(), threads_, [&](size_t g) { return BuildCollectives(members_[g], places_[g]); });
-    size_t total = 0;
-    for (const GroupCollectives& of_group : of_groups) total += of_group.collectives.size();
-    out_.collectives.reserve(total);
-    for (size_t g = 0; g < of_groups.size(); ++g) {
-      matched_unmatched_ += of_groups[g].unmatched;
-      matched_inconsistent_ += of_groups[g].inconsistent;
-      for (Collective& c : of_groups[g].collectives) {
-        c.group = static_cast<int32_t>(g);
-        out_.collectives.push_back(std::move(c));
+    std::vector<size_t> begin{0};
+    for (const GroupCollectives& of_group : of_groups) begin.push_back(begin.back() + of_group.collectives.size());
+    out_.collectives.resize(begin.back());
+    ParallelFor(of_groups.size(), threads_, [&](size_t g) {
+      for (size_t i = 0; i < of_groups[g].collectives.size(); ++i) {
+        of_groups[g].collectives[i].group = static_cast<int32_t>(g);
+        out_.collectives[begin[g] + i] = std::move(of_groups[g].collectives[i]);
       }
-      of_groups[g] = {};
+      of_groups[g].collectives = {};
+    });
+    for (const GroupCollectives& of_group : of_groups) {
+      matched_unmatched_ += of_group.unmatched;
+      matched_inconsistent_ += of_group.inconsistent;
     }
   }
 
   void MatchPairs() {
     out_.unmatched_instances = rows_->unresolved() + matched_unmatched_;
     out_.inconsistent = matched_inconsistent_;
+    const size_t collectives = out_.collectives.size(), groups = table_.groups.size();
     PointToPointMatch match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
+    if (match.guessed_clocks && !match.collectives.empty()) {
+      // Now that messages tell about how the clocks lie, those few that went to the wrong neighbour show.
+      AddPairs(match);
+      clocks_ = AlignClocks(ranks_, out_.collectives);
+      out_.collectives.resize(collectives);
+      table_.groups.resize(groups);
+      match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
+    }
+    AddPairs(match);
     out_.unmatched_instances += match.unmatched;
     table_.notes.insert(table_.notes.end(), match.notes.begin(), match.notes.end());
-    const auto first = static_cast<int32_t>(table_.groups.size());
-    for (JobGroup& group : match.groups) table_.groups.push_back(std::move(group));
-    for (Collective& c : match.collectives) {
-      c.group += first;
-      out_.collectives.push_back(std::move(c));
-    }
     if (!match.collectives.empty()) clocks_ = AlignClocks(ranks_, out_.collectives);
+  }
+
+  void AddPairs(const PointToPointMatch& match) {
+    const auto first = static_cast<int32_t>(table_.groups.size());
+    table_.groups.insert(table_.groups.end(), match.groups.begin(), match.groups.end());
+    for (const Collective& c : match.collectives) {
+      out_.collectives.push_back(c);
+      out_.collectives.back().group += first;
+    }
   }
 
   void Publish() {
     SortGroups();
-    SortCollectives();
+    OrderCollectives();
     NoteMixedWorlds();
     NoteStrangers();
     out_.clocks = std::move(clocks_.clocks);
@@ -244,38 +260,13 @@ class CommJoiner {
     return latest;
   }
 
-  void SortCollectives() {
-    struct Key {
-      int64_t step = 0;
-      Nanos arrival = 0;
-      int32_t group = 0;
-      int64_t ordinal = 0;
-      size_t index = 0;
-      auto operator<=>(const Key&) const = default;
-    };
+  void OrderCollectives() {
     constexpr size_t kBlock = 4096;
-    std::vector<Key> keys(out_.collectives.size());
-    ParallelFor((keys.size() + kBlock - 1) / kBlock, threads_, [&](size_t block) {
-      for (size_t i = block * kBlock; i < std::min(keys.size(), (block + 1) * kBlock); ++i) {
-        const Collective& c = out_.collectives[i];
-        keys[i] = {c.step, LatestArrival(c), c.group, c.ordinal, i};
-      }
+    std::vector<Nanos> arrivals(out_.collectives.size());
+    ParallelBlocks(arrivals.size(), kBlock, threads_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) arrivals[i] = LatestArrival(out_.collectives[i]);
     });
-    std::sort(keys.begin(), keys.end());
-    // In place, cycle by cycle: a second copy of all would double the peak.
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i].index == i) continue;
-      Collective held = std::move(out_.collectives[i]);
-      size_t at = i;
-      while (keys[at].index != i) {
-        const size_t from = keys[at].index;
-        out_.collectives[at] = std::move(out_.collectives[from]);
-        keys[at].index = at;
-        at = from;
-      }
-      out_.collectives[at] = std::move(held);
-      keys[at].index = at;
-    }
+    SortCollectives(arrivals, threads_, &out_.collectives);
   }
 
   const std::vector<RankComms>& ranks_;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "trace/end_agreement.h"
+
 namespace headway::trace {
 namespace {
 
@@ -153,14 +155,36 @@ SequenceSummary Summarize(const CommSequence& sequence) {
   return summary;
 }
 
-ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, int32_t shift,
-                    std::optional<Nanos> offset, int32_t samples) {
+namespace {
+
+// What a shift is judged by besides the two sequences.
+struct ShiftTrial {
+  std::optional<Nanos> offset;
+  int32_t samples = 64;
+  Nanos gap = 0;       // TypicalGap of the reference
+  double limit = 1e9;  // a fit that costs more than this is of no use: it may be left unfinished
+};
+constexpr int32_t kSamples = 64;
+
+// Whether the median of the distances to `centre` is surely above what leaves the fit's cost within `room`; cheaper
+// than the median. The margin is far above what rounding does to a cost.
+bool MedianLiesBeyond(const std::vector<Nanos>& differences, Nanos centre, double room, const ShiftTrial& trial) {
+  const double share = room / (trial.offset ? 1.5 : differences.size() > 2 ? 1 : 0.2);
+  if (share >= 1) return false;
+  const Nanos within = static_cast<Nanos>((share + 1e-6) * 0.5 * static_cast<double>(trial.gap)) + 2;
+  const auto near =
+      std::count_if(differences.begin(), differences.end(), [&](Nanos d) { return std::abs(d - centre) <= within; });
+  return near <= static_cast<std::ptrdiff_t>((differences.size() - 1) / 2);
+}
+
+ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int32_t shift, const ShiftTrial& trial) {
   ShiftFit fit{.shift = shift};
   const int32_t first = std::max(0, -shift);
   const int32_t last = std::min(member.size(), reference.size() - shift);
   fit.overlap = std::max(0, last - first);
   if (fit.overlap == 0) return fit;
-  const int32_t count = std::min(fit.overlap, samples);
+  const int32_t count = std::min(fit.overlap, trial.samples);
+  const double covered = static_cast<double>(fit.overlap) / std::min(reference.size(), member.size());
   int32_t mismatches = 0, in_step = 0, step_mismatches = 0;
   std::vector<Nanos> differences;
   differences.reserve(static_cast<size_t>(count));
@@ -170,7 +194,11 @@ ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, i
     const CommInstance& theirs = reference[i + shift];
     const bool agree = Agree(mine, theirs) || AgreeExchanged(reference, member, i, shift) ||
                        AgreeExchanged(reference, member, i - 1, shift);
-    mismatches += agree ? 0 : 1;
+    if (!agree) {
+      ++mismatches;
+      fit.cost = static_cast<double>(mismatches) / count + 0.5 * (1 - covered);
+      if (fit.cost > trial.limit) return fit;  // what is to come only adds
+    }
     const int64_t a = member.StepNumber(i);
     const int64_t b = reference.StepNumber(i + shift);
     if (a >= 0 && b >= 0) {
@@ -181,70 +209,109 @@ ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, i
   }
   fit.mismatch = static_cast<double>(mismatches) / count;
   fit.step_mismatch = in_step == 0 ? 0 : static_cast<double>(step_mismatches) / in_step;
-  fit.centre = Median(differences);
-  const Nanos centre = offset.value_or(fit.centre);
+  const double of_steps = trial.offset ? 0.5 * fit.step_mismatch : fit.step_mismatch;
+  fit.cost = fit.mismatch + 0.5 * (1 - covered);
+  if (fit.cost + of_steps > trial.limit) {
+    fit.cost += of_steps;
+    return fit;
+  }
+  if (!trial.offset) fit.centre = Median(differences);
+  const Nanos centre = trial.offset.value_or(fit.centre);
+  if (MedianLiesBeyond(differences, centre, trial.limit - fit.cost - of_steps, trial)) {
+    fit.cost = std::numeric_limits<double>::infinity();
+    return fit;
+  }
+  if (trial.offset) fit.centre = Median(differences);  // decides nothing then, so it waits until here
   for (Nanos& d : differences) d = std::abs(d - centre);
   fit.jitter = Median(differences);
-  const double gap = static_cast<double>(TypicalGap(reference));
-  const double covered = static_cast<double>(fit.overlap) / std::min(reference.size(), member.size());
   // An error of one ordinal moves most ends by about a gap; half of one is taken as full doubt.
-  const double time_cost = std::min(1.0, 2 * static_cast<double>(fit.jitter) / gap);
-  fit.cost = fit.mismatch + 0.5 * (1 - covered);
-  if (offset) {
-    fit.cost += 1.5 * time_cost + 0.5 * fit.step_mismatch;  // step numbers may be guesses, this clock is not
+  const double time_cost = std::min(1.0, 2 * static_cast<double>(fit.jitter) / static_cast<double>(trial.gap));
+  if (trial.offset) {
+    fit.cost += 1.5 * time_cost + of_steps;  // step numbers may be guesses, this clock is not
   } else {
     // Of several repetitions that fit equally well, the one that asks for the least skew.
     const double skew = std::abs(static_cast<double>(fit.centre));
-    fit.cost += time_cost * (count > 2 ? 1 : 0.2) + fit.step_mismatch + 0.2 * skew / (skew + 0.2 * kSecond);
+    fit.cost += time_cost * (count > 2 ? 1 : 0.2) + of_steps + 0.2 * skew / (skew + 0.2 * kSecond);
   }
   return fit;
 }
 
-ShiftFit BestShift(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
+ShiftFit BestShiftWithin(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset,
+                         Nanos gap) {
   ShiftFit best;
-  if (reference.size() == 0 || member.size() == 0) return best;
+  ShiftTrial trial{.offset = offset, .samples = kSamples, .gap = gap};
   if (reference.size() == member.size()) {
-    best = JudgeShift(reference, member, 0, offset);
+    best = TryShift(reference, member, 0, trial);
     if (best.cost < kSurelyEqual) return best;
   }
   for (const int32_t shift : Candidates(reference, member, offset)) {
-    const ShiftFit fit = JudgeShift(reference, member, shift, offset);
+    trial.limit = best.cost;
+    const ShiftFit fit = TryShift(reference, member, shift, trial);
     const bool nearer = std::abs(fit.shift) < std::abs(best.shift);
     if (fit.cost < best.cost || (fit.cost == best.cost && nearer)) best = fit;
   }
   return best;
 }
 
+}  // namespace
+
+ShiftFit JudgeShift(const CommSequence& reference, const CommSequence& member, int32_t shift,
+                    std::optional<Nanos> offset, int32_t samples) {
+  return TryShift(reference, member, shift, {.offset = offset, .samples = samples, .gap = TypicalGap(reference)});
+}
+
+ShiftFit BestShift(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
+  if (reference.size() == 0 || member.size() == 0) return {};
+  return BestShiftWithin(reference, member, offset, TypicalGap(reference));
+}
+
 Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member, std::optional<Nanos> offset) {
   constexpr Nanos kSlack = 20 * kMicrosecond;  // clocks of devices of one host, rounding
-  constexpr int32_t kSamples = 128;
+  constexpr Nanos kDriftsFrom = kMillisecond;
+  constexpr int32_t kSamples = 128, kEnds = 48;
   Togetherness out;
   const int32_t longest = std::max(reference.size(), member.size());
   if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;
-  const ShiftFit fit = BestShift(reference, member, offset);
+  if (reference.size() == 0 || member.size() == 0) return out;
+  const Nanos gap = TypicalGap(reference);
+  const ShiftFit fit = BestShiftWithin(reference, member, offset, gap);
   if (fit.overlap == 0 || fit.mismatch > 0.1) return out;
   const int32_t first = std::max(0, -fit.shift);
   const int32_t count = std::min(fit.overlap, kSamples);
   const auto row = [&](int32_t j) { return first + static_cast<int32_t>(int64_t{j} * fit.overlap / count); };
-  // Without a known offset: any under which all overlap will do.
+  // Without a known offset: any under which all overlap will do, or the line on which most ends lie.
   Nanos least = std::numeric_limits<Nanos>::min(), most = std::numeric_limits<Nanos>::max();
-  for (int32_t j = 0; j < count; ++j) {
-    least = std::max(least, member[row(j)].start - reference[row(j) + fit.shift].end);
-    most = std::min(most, member[row(j)].end - reference[row(j) + fit.shift].start);
-  }
-  const Nanos possible = least <= most ? least + (most - least) / 2 : fit.centre;
-  const Nanos difference = offset.value_or(possible);
-  int32_t overlapping = 0;
+  std::vector<EndPair> ends;
   for (int32_t j = 0; j < count; ++j) {
     const CommInstance& mine = member[row(j)];
     const CommInstance& theirs = reference[row(j) + fit.shift];
-    const bool apart = mine.start - difference > theirs.end + kSlack || theirs.start > mine.end - difference + kSlack;
-    overlapping += apart ? 0 : 1;
+    least = std::max(least, mine.start - theirs.end);
+    most = std::min(most, mine.end - theirs.start);
+    if (j % (1 + count / kEnds) == 0) ends.push_back({theirs.end, mine.end});
   }
+  const EndAgreement agreement = AgreementOfEnds(ends);
+  out.scatter = agreement.scatter;
+  const auto overlapping_at = [&](const auto& difference) {
+    int32_t overlapping = 0;
+    for (int32_t j = 0; j < count; ++j) {
+      const CommInstance& mine = member[row(j)];
+      const CommInstance& theirs = reference[row(j) + fit.shift];
+      const Nanos d = difference(theirs.end);
+      const bool apart = mine.start - d > theirs.end + kSlack || theirs.start > mine.end - d + kSlack;
+      overlapping += apart ? 0 : 1;
+    }
+    return overlapping;
+  };
+  const Nanos constant = offset.value_or(least <= most ? least + (most - least) / 2 : fit.centre);
+  int32_t overlapping = overlapping_at([&](Nanos) { return constant; });
+  // A known offset is one number for the whole window; the line may follow a drift from it.
+  const bool drifts = agreement.slope != 0 && offset && std::abs(agreement.base - *offset) < kDriftsFrom;
+  if (!offset || drifts)
+    overlapping = std::max(overlapping, overlapping_at([&](Nanos own) { return agreement.At(own); }));
   out.overlapping = static_cast<double>(overlapping) / count;
   out.jitter = fit.jitter;
   const double covered = 2.0 * fit.overlap / (reference.size() + member.size());
-  const double loose = std::min(1.0, static_cast<double>(fit.jitter) / static_cast<double>(TypicalGap(reference)));
+  const double loose = std::min(1.0, static_cast<double>(fit.jitter) / static_cast<double>(gap));
   out.score = (1 - fit.mismatch) * (1 - fit.step_mismatch) * out.overlapping * covered * (1 - 0.2 * loose);
   return out;
 }

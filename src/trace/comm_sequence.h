@@ -92,6 +92,7 @@ struct Togetherness {
   double score = 0;
   double overlapping = 0;  // share of corresponding rows that overlap
   Nanos jitter = 0;        // median distance of ends
+  Nanos scatter = 0;       // the same whatever the clocks, drift included
 };
 [[nodiscard]] Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member,
                                          std::optional<Nanos> offset);

@@ -47,7 +47,6 @@ inline constexpr uint8_t kFlagClamped = 4;        // time repaired (negative, ov
 inline constexpr uint8_t kFlagUnfinished = 8;     // no duration in the file
 inline constexpr uint8_t kFlagContainer = 16;     // a span whose own self time is not work (name rules: containers)
 inline constexpr uint8_t kFlagGraphLaunch = 32;   // runtime call that launches a graph (many kernels, one correlation)
-inline constexpr uint8_t kFlagUnlinked = 64;      // device row whose launch is not in the file
 inline constexpr uint8_t kFlagUnknownName = 128;  // on a device, and no rule of the name file recognised it
 
 // 40 bytes; a file of any size passes through the sorter in this form.

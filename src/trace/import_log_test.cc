@@ -45,6 +45,15 @@ TEST(ReaderRegistry, FindsByTheFirstBytes) {
   EXPECT_NE(FindTraceFormat("[{\"ph\":", "old"), nullptr);
   EXPECT_EQ(FindTraceFormat("\x89PNG\r\n", "a.json"), nullptr);
   EXPECT_EQ(FindTraceFormat("", "a.json"), nullptr);
+  EXPECT_EQ(FindTraceFormat(R"({"schema": "1.1.1-chakra.0.0.4", "pid": 1})", "et.json"), nullptr);
+  EXPECT_EQ(FindTraceFormat(R"({"version": "2.10", "pg_config": {}})", "fr_rank0.json"), nullptr);
+  EXPECT_NE(FindTraceFormat(R"({"version": "2.10", "traceEvents": [)", "a.json"), nullptr);
+  EXPECT_NE(FindTraceFormat(R"({"displayTimeUnit": "ms",)", "a.json"), nullptr);
+  for (const char* shortest : {"{", "[", "{}", "[]", " [ {", "\xEF\xBB\xBF{ \"x"}) {
+    EXPECT_NE(FindTraceFormat(shortest, "a.json"), nullptr) << shortest;
+  }
+  EXPECT_EQ(FindTraceFormat("[[1, 2]]", "a.json"), nullptr);
+  EXPECT_EQ(FindTraceFormat("{words", "a.json"), nullptr);
   for (const TraceFormat& known : TraceFormats()) EXPECT_NE(std::string(known.description), "");
 }
 

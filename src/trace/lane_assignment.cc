@@ -135,7 +135,7 @@ class LaneAssigner {
     const int32_t group = candidates_[r][k];
     const double support = Support(r, run, group, settled_peers);
     double hint = SoundsLikePipeline(Desc(group)) ? 0 : kAnyHint;
-    if (run.count > 1) hint += kPairHint * std::min(1.0, 1.5 * run.alternation) / ThreadDistance(lanes, run);
+    if (run.count > 1) hint += kPairHint * std::min(1.0, 1.5 * run.alternation) * Closeness(lanes, run);
     if (2 * candidates_[r].size() == lanes.rank->runloop_tids.size() && !lanes.is_device) {
       const auto place = lanes.made_place[static_cast<size_t>(run.first)];
       const auto last = lanes.made_place[static_cast<size_t>(run.first + run.count - 1)];
@@ -148,13 +148,21 @@ class LaneAssigner {
     return (support + hint) * static_cast<double>(run.rows.size());
   }
 
-  // Two threads of a group are made one after the other; numbers of other processes may come between.
-  static double ThreadDistance(const RankLanes& lanes, const LaneRun& run) {
-    const auto tid = [&](int32_t lane) {
-      const auto local = static_cast<size_t>(lanes.locals[static_cast<size_t>(lane)]);
-      return lanes.rank->groups[local].lane_tid;
+  // Two threads of a group are made one after the other; numbers of other processes may come between, as many as
+  // between others. 1 = as close as the closest pair of neighbours (or next to each other), towards -1 = far apart.
+  static double Closeness(const RankLanes& lanes, const LaneRun& run) {
+    const auto distance = [&](const LaneRun& of) {
+      const auto tid = [&](int32_t lane) {
+        const auto local = static_cast<size_t>(lanes.locals[static_cast<size_t>(lane)]);
+        return lanes.rank->groups[local].lane_tid;
+      };
+      return std::max(1.0, static_cast<double>(tid(of.first + of.count - 1) - tid(of.first)));
     };
-    return std::max(1.0, static_cast<double>(tid(run.first + run.count - 1) - tid(run.first)));
+    double closest = distance(run);
+    for (const LaneRun& other : lanes.runs) {
+      if (other.count == run.count) closest = std::min(closest, distance(other));
+    }
+    return 2 * closest / distance(run) - 1;
   }
 
   // Mean over some other members with a file of the best that any of their runs (or the chosen one) agrees.

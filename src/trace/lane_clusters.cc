@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kAlwaysTogether = 0.97;  // share of operations that overlap, in a group
 constexpr double kAgrees = 0.6;
-constexpr size_t kEnoughRows = 24;  // for the scatter of ends to say something
+constexpr size_t kEnoughRows = 24;  // for the scatter of ends to say something on a host
+constexpr size_t kFewRows = 8;      // and on a device
 
 // A lane, or a pair of threads, that is taken for one group on its rank.
 struct Unit {
@@ -79,13 +80,17 @@ class LaneClusterer {
       for (size_t other = leader + 1; other < n; ++other) {
         if (taken[other] != 0) continue;
         const Togetherness& t = Judge(leader, other);
-        if (t.overlapping >= kAlwaysTogether && t.score >= kAgrees) near.emplace_back(-t.overlapping, t.jitter, other);
+        if (t.overlapping < kAlwaysTogether || t.score < kAgrees) continue;
+        near.emplace_back(OnDevice(leader) ? 0 : -t.overlapping, OnDevice(leader) ? t.scatter : t.jitter, other);
       }
       if (near.size() + 1 < size) return {};
       std::sort(near.begin(), near.end());
       std::vector<size_t> part{leader};
       for (size_t k = 0; k + 1 < size; ++k) part.push_back(std::get<2>(near[k]));
-      if ((*units_)[leader].run->rows.size() >= kEnoughRows && !Alike(near, size - 1)) return {};
+      const size_t rows = (*units_)[leader].run->rows.size();
+      const bool alike = OnDevice(leader) ? rows < kFewRows || AlikeOnDevice(near, size - 1)
+                                          : rows < kEnoughRows || Alike(near, size - 1);
+      if (!alike) return {};
       if (!HoldsTogether(part)) return {};
       for (const size_t member : part) taken[member] = 1;
       parts.push_back(std::move(part));
@@ -104,11 +109,22 @@ class LaneClusterer {
     return most <= 10 * least + kAnyway;
   }
 
+  // Kernels of a group end within microseconds of each other.
+  static bool AlikeOnDevice(const std::vector<std::tuple<double, Nanos, size_t>>& near, size_t count) {
+    return std::get<1>(near[count - 1]) <= MostScatter(std::get<1>(near[0]));
+  }
+  static Nanos MostScatter(Nanos least) { return 3 * least + 10 * kMicrosecond; }
+
+  [[nodiscard]] bool OnDevice(size_t unit) const { return (*units_)[unit].lanes->is_device; }
+
   // Every member with its neighbour in the part; the leader was checked with all.
   bool HoldsTogether(const std::vector<size_t>& part) {
+    const auto judge = [&](size_t a, size_t b) -> const Togetherness& { return Judge(std::min(a, b), std::max(a, b)); };
+    const bool by_scatter = OnDevice(part[0]) && (*units_)[part[0]].run->rows.size() >= kFewRows;
+    const Nanos most = MostScatter(judge(part[0], part[1]).scatter);
     for (size_t k = 1; k + 1 < part.size(); ++k) {
-      if (Judge(std::min(part[k], part[k + 1]), std::max(part[k], part[k + 1])).overlapping < kAlwaysTogether)
-        return false;
+      const Togetherness& t = judge(part[k], part[k + 1]);
+      if (by_scatter ? t.scatter > most : t.overlapping < kAlwaysTogether) return false;
     }
     return true;
   }

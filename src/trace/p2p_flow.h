@@ -17,10 +17,28 @@ using FlowPairs = std::vector<std::pair<int32_t, int32_t>>;
 // where order does not fit. `offset` = receiver clock - sender clock, where known.
 [[nodiscard]] FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std::optional<Nanos> offset);
 
+// The clock of one rank against another's: offset(own) = offset + drift * (own - at).
+struct OffsetLine {
+  Nanos at = 0;
+  Nanos offset = 0;
+  double drift = 0;
+
+  OffsetLine(Nanos constant) : offset(constant) {}  // NOLINT(google-explicit-constructor): a number is a line
+  [[nodiscard]] Nanos At(Nanos own) const {
+    return drift == 0 ? offset : offset + static_cast<Nanos>(drift * static_cast<double>(own - at));
+  }
+};
+
+// True for a send or receive of a host backend: its row ends when it was waited for, not when it was done.
+[[nodiscard]] bool IsHostMessage(const CommSequence& sequence, int32_t i);
+
 // All rows of `few` with some of `many` (the rest belongs to another neighbour): the ascending choice with the smallest
-// sum of distances between ends, where nothing is received before it was sent. O(few * many); above kMostCells by
-// overlap in time, in one pass.
-[[nodiscard]] FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, Nanos offset);
+// sum of distances, where nothing is received before it was sent. A distance is that of the ends; on a host, how long
+// both rows last beside each other: whoever comes later waits least. `offset` = clock of many - clock of few.
+// O(few * many); above kMostCells by overlap in time, in one pass.
+[[nodiscard]] FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset);
+// The sum of distances of that choice, whatever the size.
+[[nodiscard]] Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset);
 inline constexpr int64_t kMostCells = 4'000'000;
 
 }  // namespace headway::trace

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "trace/p2p_flow.h"
+#include "trace/p2p_offset.h"
+#include "trace/p2p_partners.h"
 
 namespace headway::trace {
 namespace {
@@ -214,17 +216,39 @@ class PointToPointMatcher {
     if (stages[end]->size() == 0) return stages[next]->size() > 0;
     const int32_t a = index_of_rank_.at(order[end]), b = index_of_rank_.at(order[next]);
     const PairKey key{std::min(order[end], order[next]), std::max(order[end], order[next]), DescOf(group), true};
-    Extract(a, &stages[end]->sends, b, &stages[next]->receives, key);
-    Extract(a, &stages[end]->receives, b, &stages[next]->sends, key);
-    Extract(a, &stages[end]->both, b, &stages[next]->both, key);
+    Traffic &mine = *stages[end], &theirs = *stages[next];
+    const OffsetLine offset = OffsetOfNeighbours(a, mine, b, theirs);
+    Extract(a, &mine.sends, b, &theirs.receives, offset, key);
+    Extract(a, &mine.receives, b, &theirs.sends, offset, key);
+    Extract(a, &mine.both, b, &theirs.both, offset, key);
     return true;
   }
 
+  // Clock of b - clock of a.
+  [[nodiscard]] OffsetLine OffsetOfNeighbours(int32_t a, const Traffic& of_a, int32_t b, const Traffic& of_b) {
+    const auto& rows = ranks_[static_cast<size_t>(a)].instances;
+    const Nanos first = rows.front().start, last = rows.back().start;
+    if (const std::optional<Nanos> known = Offset(a, b, first)) {
+      OffsetLine line(*known);
+      line.at = first;
+      if (last > first) {
+        line.drift =
+            static_cast<double>(Offset(a, b, last).value_or(*known) - *known) / static_cast<double>(last - first);
+      }
+      return line;
+    }
+    out_.guessed_clocks = true;
+    const std::array<NeighbourFlow, 3> flows{{{Sequence(a, of_a.sends), Sequence(b, of_b.receives)},
+                                              {Sequence(a, of_a.receives), Sequence(b, of_b.sends)},
+                                              {Sequence(a, of_a.both), Sequence(b, of_b.both)}}};
+    return OffsetByTraffic(flows).value_or(OffsetLine(0));
+  }
+
   // Pairs rows of `few` with some of `many` and takes both out of the lists.
-  void Extract(int32_t a, std::vector<int32_t>* few, int32_t b, std::vector<int32_t>* many, const PairKey& key) {
+  void Extract(int32_t a, std::vector<int32_t>* few, int32_t b, std::vector<int32_t>* many, const OffsetLine& offset,
+               const PairKey& key) {
     if (few->empty() || many->empty()) return;
     const CommSequence x = Sequence(a, *few), y = Sequence(b, *many);
-    const Nanos offset = Offset(a, b, x[0].start).value_or(0);
     for (const auto& [i, j] : PairWithSome(x, y, offset)) {
       Keep(a, (*few)[static_cast<size_t>(i)], b, (*many)[static_cast<size_t>(j)], key);
       (*few)[static_cast<size_t>(i)] = (*many)[static_cast<size_t>(j)] = -1;
@@ -245,22 +269,13 @@ class PointToPointMatcher {
     }
     constexpr size_t kMost = 128;
     const bool pairs_only = 2 * most <= 3 * least + 4;
-    while (pairs_only && ranks.size() >= 2 && ranks.size() <= kMost) {
-      double best = 0.6;
-      size_t best_i = 0, best_j = 0;
-      for (size_t i = 0; i < ranks.size(); ++i) {
-        for (size_t j = i + 1; j < ranks.size(); ++j) {
-          const double fit = LonelyFit(ranks[i], ranks[j]);
-          if (fit <= best) continue;
-          best = fit;
-          best_i = i;
-          best_j = j;
-        }
+    if (pairs_only && ranks.size() <= kMost) {
+      const auto fit = [&](size_t i, size_t j) { return LonelyFit(ranks[i], ranks[j]); };
+      for (const auto& [i, j] : ChoosePartners(ranks.size(), fit)) {
+        PairLonelyRanks(ranks[i], ranks[j]);
+        ranks[i] = ranks[j] = -1;
       }
-      if (best_j == 0) break;
-      PairLonelyRanks(ranks[best_i], ranks[best_j]);
-      ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_j));
-      ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(best_i));
+      std::erase(ranks, -1);
     }
     for (const int32_t r : ranks) out_.unmatched += static_cast<int64_t>(lonely_[r].size());
     if (!ranks.empty()) {
@@ -269,9 +284,8 @@ class PointToPointMatcher {
     }
   }
 
-  double LonelyFit(int32_t a, int32_t b) {
-    const auto [at, added] = lonely_fit_.try_emplace({a, b}, 0);
-    if (!added) return at->second;
+  PartnerFit LonelyFit(int32_t a, int32_t b) {
+    PartnerFit fit;
     double sum = 0, flows = 0;
     const std::array<std::pair<std::vector<int32_t>*, std::vector<int32_t>*>, 2> sides{
         {{&lonely_[a].sends, &lonely_[b].receives}, {&lonely_[a].receives, &lonely_[b].sends}}};
@@ -280,9 +294,13 @@ class PointToPointMatcher {
       ++flows;
       if (x->empty() || y->empty()) continue;
       const CommSequence of_a = Sequence(a, *x), of_b = Sequence(b, *y);
-      sum += JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start)).score;
+      const Togetherness together = JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start));
+      sum += together.score;
+      fit.scatter = std::max(fit.scatter, together.scatter);
+      fit.by_ends = !IsHostMessage(of_a, 0);
     }
-    return at->second = flows > 0 ? sum / flows : 0;
+    fit.score = flows > 0 ? sum / flows : 0;
+    return fit;
   }
 
   void PairLonelyRanks(int32_t a, int32_t b) {
@@ -339,7 +357,6 @@ class PointToPointMatcher {
   std::map<std::tuple<RankId, RankId, int32_t>, Traffic> flows_;  // own, peer, group
   std::map<std::pair<int32_t, int32_t>, Traffic> peerless_;       // group, rank index
   std::map<int32_t, Traffic> lonely_;                             // rank index
-  std::map<std::pair<int32_t, int32_t>, double> lonely_fit_;
   std::map<PairKey, std::vector<Pair>> pairs_;
 };
 

@@ -18,6 +18,7 @@ struct PointToPointMatch {
   std::vector<Collective> collectives;  // two members each; one group after the other, by ordinal
   int64_t unmatched = 0;
   std::vector<std::string> notes;
+  bool guessed_clocks = false;  // neighbours were told apart without knowing how their clocks lie
 };
 
 // `rows` = every rank's sends and receives, in order of start, and its send/receive kernels that pair with neighbours.

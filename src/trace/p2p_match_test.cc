@@ -92,6 +92,7 @@ TEST(PointToPoint, ExchangeKernelsOfAPipelineArePairedWithNeighbours) {
 
 TEST(PairWithSome, TakesTheNearestEndsInOrder) {
   RankComms a, b;
+  a.groups = b.groups = {{.is_device = true}};
   std::vector<int32_t> few, many;
   for (int k = 0; k < 5; ++k) {
     a.instances.push_back(Row(CommOp::kSend, 20 * k, 20 * k + 5, -1, 0));
@@ -99,6 +100,25 @@ TEST(PairWithSome, TakesTheNearestEndsInOrder) {
   }
   for (int k = 0; k < 10; ++k) {  // every other one comes from somebody else, 7 ms later
     b.instances.push_back(Row(CommOp::kRecv, 10 * k, 10 * k + (k % 2 == 0 ? 5 : 2), -1, 0));
+    many.push_back(k);
+  }
+  const FlowPairs pairs = PairWithSome({&a, 0, few}, {&b, 1, many}, 0);
+  ASSERT_EQ(pairs.size(), 5u);
+  for (const auto& [i, j] : pairs) EXPECT_EQ(j, 2 * i);
+}
+
+// On a host rows last until they were waited for. Sends at 0, 20, 40 … ms lie there until the next; each is taken up to
+// 1 ms after it began. Receives from somebody else at 10, 30 … end nearest to where those rows end.
+TEST(PairWithSome, OnAHostTheLaterOfTwoRowsIsShort) {
+  RankComms a, b;
+  a.groups = b.groups = {{.is_p2p = true}};
+  std::vector<int32_t> few, many;
+  for (int k = 0; k < 5; ++k) {
+    a.instances.push_back(Row(CommOp::kSend, 20 * k, 20 * k + 19, -1, 0));
+    few.push_back(k);
+  }
+  for (int k = 0; k < 10; ++k) {
+    b.instances.push_back(Row(CommOp::kRecv, 10 * k - 6, 10 * k + (k % 2 == 0 ? 1 : 8), -1, 0));
     many.push_back(k);
   }
   const FlowPairs pairs = PairWithSome({&a, 0, few}, {&b, 1, many}, 0);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "synth/output_file.h"
+#include "synth/trace_writer.h"
 #include "synth/truth.h"
 
 namespace headway::synth {
@@ -124,6 +125,19 @@ std::string FaultJson(const JobRun& run, const FaultTruth& t, size_t index) {
   return text + ",\n     \"victims\": " + Victims(t.victims) + "}";
 }
 
+// Per host, against the first.
+std::string Clocks(const Job& job) {
+  std::string offsets, drifts;
+  const HostClock first = ClockOf(job, 0);
+  for (int r = 0; r < job.mesh.world(); ++r) {
+    if (r > 0 && job.mesh.Host(r) == job.mesh.Host(r - 1)) continue;
+    const HostClock clock = ClockOf(job, r);
+    offsets += (r > 0 ? ", " : "") + Number(static_cast<double>(clock.offset - first.offset) * 1e-6);
+    drifts += (r > 0 ? ", " : "") + Number((clock.drift - first.drift) * 1e6);
+  }
+  return "{\"offset_ms\": [" + offsets + "], \"drift_ppm\": [" + drifts + "]}";
+}
+
 std::string Kind(const Truth& truth) {
   if (truth.faults.empty()) return "healthy";
   if (truth.faults.size() == 1) return FaultName(truth.faults.front().fault.kind);
@@ -163,6 +177,7 @@ std::string TruthJson(const JobSpec& spec, const JobRun& run, const Truth& truth
   text += "  \"mesh\": {\"dp\": " + std::to_string(spec.dp) + ", \"tp\": " + std::to_string(spec.tp) +
           ", \"pp\": " + std::to_string(spec.pp) + ", \"ep\": " + std::to_string(spec.ep) +
           ", \"ranks_per_host\": " + std::to_string(spec.ranks_per_host) + "},\n";
+  text += "  \"clocks\": " + Clocks(*run.job) + ",\n";
   text += "  \"generator\": {\"seed\": " + std::to_string(spec.seed) + ", \"spec\": " + Quoted(SpecText(spec)) + "},\n";
   text += "  \"faults\": [";
   for (size_t i = 0; i < truth.faults.size(); ++i) {

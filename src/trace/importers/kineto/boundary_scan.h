@@ -16,6 +16,7 @@ class BoundaryScan {
 
   // Looks at more bytes. True once a boundary is known.
   bool Feed(std::string_view bytes);
+  [[nodiscard]] bool found() const { return found_; }
   // Offset of the closing brace in front of the boundary.
   [[nodiscard]] int64_t brace() const { return brace_; }
   // While none is known: where the brace of the next boundary can be at the earliest.

@@ -57,6 +57,51 @@ int64_t Elements(std::string_view dims) {
   return product;
 }
 
+// The same for all tensors of a list: 10 for "[[2, 3], [4]]"; -1 for "[]", where the dimensions were not recorded.
+int64_t ListElements(std::string_view dims) {
+  int64_t total = -1;
+  for (const std::string_view part : SplitList(dims)) {
+    const int64_t elements = Elements(part);
+    if (elements < 0 || __builtin_add_overflow(std::max<int64_t>(total, 0), elements, &total)) return -1;
+  }
+  return total;
+}
+
+struct Input {
+  int64_t elements = -1;
+  int size = 0;  // of an element, in bytes; 0 = unknown
+  bool is_list = false;
+};
+
+// The tensors and lists of tensors among the inputs of a call.
+std::vector<Input> Inputs(std::string_view dims, std::string_view types, const NameRules& rules) {
+  const std::vector<std::string_view> shapes = SplitList(dims);
+  const std::vector<std::string_view> kinds = SplitList(types);
+  std::vector<Input> inputs;
+  for (size_t i = 0; i < shapes.size() && i < kinds.size(); ++i) {
+    const std::string_view kind = Unquoted(kinds[i]);
+    Input input;
+    input.is_list = kind == "TensorList";
+    input.size = input.is_list ? 0 : rules.ElementSize(kind);
+    if (!input.is_list && input.size == 0) continue;
+    if (!input.is_list && shapes.size() > 1 && shapes[i] == "[]") continue;  // a plain number among tensors
+    input.elements = input.is_list ? ListElements(shapes[i]) : Elements(shapes[i]);
+    if (input.elements >= 0) inputs.push_back(input);
+  }
+  return inputs;
+}
+
+// The size that the elements of all tensors outside lists have; 0 where they differ or there are none.
+int CommonSize(const std::vector<Input>& inputs) {
+  int common = 0;
+  for (const Input& input : inputs) {
+    if (input.is_list) continue;
+    if (common != 0 && common != input.size) return 0;
+    common = input.size;
+  }
+  return common;
+}
+
 // The number behind `mark`, -1 if there is none.
 int64_t NumberBehind(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
@@ -79,17 +124,16 @@ Bytes CollectiveBytes(const CollectiveArgs& comm, const NameRules& rules) {
   return bytes;
 }
 
-Bytes TensorBytes(std::string_view dims, std::string_view types, Tensors tensors, const NameRules& rules) {
-  const std::vector<std::string_view> shapes = SplitList(dims);
-  const std::vector<std::string_view> kinds = SplitList(types);
+Bytes TensorBytes(std::string_view dims, std::string_view types, std::string_view dtype, Tensors tensors,
+                  const NameRules& rules) {
+  const std::vector<Input> inputs = Inputs(dims, types, rules);
+  const int named = rules.ElementSize(dtype);
+  const int list_size = named != 0 ? named : CommonSize(inputs);
   Bytes total = -1;
-  for (size_t i = 0; i < shapes.size() && i < kinds.size(); ++i) {
-    const int size = rules.ElementSize(Unquoted(kinds[i]));
-    const int64_t elements = Elements(shapes[i]);
-    if (size == 0 || elements < 0) continue;
-    if (shapes.size() > 1 && shapes[i] == "[]") continue;  // a plain number among tensors
+  for (const Input& input : inputs) {
+    const int size = input.is_list ? list_size : input.size;
     Bytes bytes = 0;
-    if (__builtin_mul_overflow(elements, size, &bytes)) continue;
+    if (size == 0 || __builtin_mul_overflow(input.elements, size, &bytes)) continue;
     if (tensors == Tensors::kLargest) {
       total = std::max(total, bytes);
     } else if (__builtin_add_overflow(std::max<Bytes>(total, 0), bytes, &total)) {

@@ -21,10 +21,13 @@ namespace headway::trace::kineto {
 [[nodiscard]] Bytes CollectiveBytes(const CollectiveArgs& comm, const NameRules& rules);
 
 // Bytes of the tensors among the inputs: product of the dimensions x element size. `dims` and `types` are the texts of
-// "Input Dims" and "Input type". -1 where no tensor's type is known (TensorList does not tell). Several tensors are one
-// payload (a bucket), unless they are output and input of one call: then the larger counts.
+// "Input Dims" and "Input type". -1 where no tensor's type is known. Lists are written without the type of their
+// tensors
+// ("TensorList"): it is `dtype`, where the row has one, else the type that all other tensors of the call have. Several
+// tensors are one payload (a bucket), unless they are output and input of one call: then the larger counts.
 enum class Tensors : uint8_t { kSummed, kLargest };
-[[nodiscard]] Bytes TensorBytes(std::string_view dims, std::string_view types, Tensors tensors, const NameRules& rules);
+[[nodiscard]] Bytes TensorBytes(std::string_view dims, std::string_view types, std::string_view dtype, Tensors tensors,
+                                const NameRules& rules);
 
 // The other side of a p2p operation as written: Src/Dst Rank, "nccl:send 1->2", "nccl:recv 3<-0", or the third of the
 // Concrete Inputs of c10d::send and recv_. -1 = not written, or not p2p.

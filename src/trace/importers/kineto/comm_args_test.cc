@@ -35,8 +35,37 @@ TEST(CommArgs, BytesOfTensors) {
       {"[[1, 2", R"(["float"])", -1, -1},
   };
   for (const TensorCase& c : cases) {
-    EXPECT_EQ(TensorBytes(c.dims, c.types, Tensors::kSummed, Rules()), c.summed) << c.dims;
-    EXPECT_EQ(TensorBytes(c.dims, c.types, Tensors::kLargest, Rules()), c.largest) << c.dims;
+    EXPECT_EQ(TensorBytes(c.dims, c.types, "", Tensors::kSummed, Rules()), c.summed) << c.dims;
+    EXPECT_EQ(TensorBytes(c.dims, c.types, "", Tensors::kLargest, Rules()), c.largest) << c.dims;
+  }
+}
+
+struct ListCase {
+  const char* dims;
+  const char* types;
+  const char* dtype;
+  Bytes summed;
+  Bytes largest;
+};
+
+TEST(CommArgs, BytesOfListsOfTensors) {
+  const ListCase cases[] = {
+      {"[[[397322]], [], []]", R"(["TensorList", "", ""])", "Float", 1'589'288, 1'589'288},    // 397,322 x 4
+      {"[[[2, 32, 64], [10]], []]", R"(["TensorList", "Scalar"])", "BFloat16", 8'212, 8'212},  // (4,096 + 10) x 2
+      {"[[[]]]", R"(["TensorList"])", "Double", 8, 8},                        // a list of one number in a tensor
+      {"[[[4], [4]], [6]]", R"(["TensorList", "double"])", "", 112, 64},      // 8 x 8, as the tensor beside it; 6 x 8
+      {"[[[4], [4]], [6]]", R"(["TensorList", "double"])", "Float", 80, 48},  // 8 x 4, as the row says; 6 x 8
+      {"[[[4]], [6], [6]]", R"(["TensorList", "double", "float"])", "", 72, 48},  // which of the two? 6 x 8 + 6 x 4
+      {"[[[100]], [[30], [20]]]", R"(["TensorList", "TensorList"])", "Half", 300, 200},  // 150 x 2; 100 x 2
+      {"[[[4]]]", R"(["TensorList"])", "", -1, -1},                                      // nothing tells the type
+      {"[[[4]]]", R"(["TensorList"])", "Strange", -1, -1},
+      {"[[], []]", R"(["TensorList", ""])", "Float", -1, -1},  // dimensions not recorded
+      {"[[[4], [[5]]]]", R"(["TensorList"])", "Float", -1, -1},
+      {"[[[9223372036854775807], [1]]]", R"(["TensorList"])", "Float", -1, -1},
+  };
+  for (const ListCase& c : cases) {
+    EXPECT_EQ(TensorBytes(c.dims, c.types, c.dtype, Tensors::kSummed, Rules()), c.summed) << c.dims << c.dtype;
+    EXPECT_EQ(TensorBytes(c.dims, c.types, c.dtype, Tensors::kLargest, Rules()), c.largest) << c.dims << c.dtype;
   }
 }
 

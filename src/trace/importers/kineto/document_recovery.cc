@@ -10,7 +10,12 @@ namespace headway::trace::kineto {
 
 DocumentWalker::Step DocumentWalker::StartRecovery() {
   pending_ = Pending::kRecovering;
-  boundary_ = BoundaryScan(Here() + (mode_ == Mode::kMembers ? 0 : 1));
+  if (mode_ == Mode::kMembers) {
+    const bool has_key = CharAt(0) == '"' && HasTokens(2);
+    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), has_key ? Head(TokenAt(1) + 1) : "");
+  } else {
+    boundary_ = BoundaryScan(Here() + 1);
+  }
   return Step::kOn;
 }
 
@@ -36,35 +41,26 @@ DocumentWalker::Step DocumentWalker::ContinueRecovery() {
   return Step::kOn;
 }
 
-// The outer object is damaged: what matters in it is where the events begin.
+// The outer object is damaged: what matters in it is where the events begin. Nothing before that is kept.
 DocumentWalker::Step DocumentWalker::RecoverMembers() {
-  static const std::string pattern = '"' + std::string(kEventsKey) + '"';
+  const size_t longest = std::min<size_t>(256, options_.longest_element);  // from the key to the bracket
+  static const std::string key = '"' + std::string(kEventsKey) + '"';
   const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  size_t from = static_cast<size_t>(boundary_.offset() - Here());
-  for (;;) {
-    const size_t at = held.find(pattern, from);
-    if (at == std::string_view::npos) break;
-    const size_t colon = held.find_first_not_of(" \t\r\n", at + pattern.size());
-    const size_t list = colon == std::string_view::npos ? colon : held.find_first_not_of(" \t\r\n", colon + 1);
-    if (list == std::string_view::npos) {  // not known yet
-      boundary_ = BoundaryScan(Here() + static_cast<int64_t>(at));
-      return Step::kNeedBytes;
-    }
-    if (held[colon] == ':' && held[list] == '[') {
-      log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(window_.end()));
+  const auto behind_space = [&](size_t from) { return std::min(held.find_first_not_of(" \t\r\n", from), held.size()); };
+  size_t at = held.find(key);
+  for (; at != std::string_view::npos; at = held.find(key, at + 1)) {
+    const size_t colon = behind_space(at + key.size());
+    const size_t list = colon < held.size() && held[colon] == ':' ? behind_space(colon + 1) : colon;
+    if (list - at > longest) continue;
+    if (list == held.size()) break;  // not known yet
+    if (list > colon && held[list] == '[') {
       Reindex(window_.begin() + at);
       return Step::kOn;
     }
-    from = at + 1;
   }
-  const size_t keep = std::min(held.size(), pattern.size());
-  from = std::max(from, held.size() - keep);
-  if (from > options_.longest_element) {
-    log_->Add(ProblemKind::kDropped, "metadata-unparsable", Here(), Head(window_.end()));
-    window_.Consume(window_.begin() + from, window_.token_count());
-    from = 0;
-  }
-  boundary_ = BoundaryScan(Here() + static_cast<int64_t>(from));
+  // The key may have begun at the end of what is at hand.
+  if (at == std::string_view::npos) at = held.size() - std::min(held.size(), key.size());
+  window_.Consume(window_.begin() + at, window_.token_count());
   return Step::kNeedBytes;
 }
 
@@ -87,13 +83,12 @@ DocumentWalker::Step DocumentWalker::ContinueSkipping() {
   }
   const auto from = static_cast<size_t>(boundary_.offset() - Here());
   const std::string_view held = Held().substr(0, window_.limit() - window_.begin());
-  if (from < held.size() && boundary_.Feed(held.substr(from))) {
-    const int64_t behind = boundary_.brace() + 1 - Here();
-    Reindex(static_cast<size_t>(static_cast<int64_t>(window_.begin()) + behind));
+  // It may have been found before: in the text that made the element too long.
+  if (boundary_.found() || (from < held.size() && boundary_.Feed(held.substr(from)))) {
+    Reindex(window_.begin() + static_cast<size_t>(boundary_.brace() + 1 - Here()));
     return Step::kOn;
   }
-  const int64_t done = boundary_.earliest_brace() - Here();
-  window_.Consume(static_cast<size_t>(static_cast<int64_t>(window_.begin()) + done), window_.token_count());
+  window_.Consume(window_.begin() + static_cast<size_t>(boundary_.earliest_brace() - Here()), window_.token_count());
   return Step::kNeedBytes;
 }
 
@@ -133,7 +128,7 @@ DocumentWalker::Step DocumentWalker::FinishPending() {
   switch (pending_) {
     case Pending::kFraming: return FinishFraming();
     case Pending::kRecovering: {
-      if (mode_ == Mode::kMembers) return DropRest("metadata-unparsable");
+      if (mode_ == Mode::kMembers) return DropRest({});
       if (!HoldsObject()) return DropRest("garbage-between-events");
       const std::string damaged(Held());
       const Repair repair = RepairJson(damaged);

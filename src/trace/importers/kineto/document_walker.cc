@@ -149,36 +149,43 @@ DocumentWalker::Step DocumentWalker::StepMembers() {
     return Step::kOn;
   }
   if (CharAt(0) != '"') return StartRecovery();
-  if (!HasTokens(2)) {
+  if (!HasTokens(2) || TokenAt(1) + 1 - window_.begin() > options_.longest_element) {
     StartFraming();
-    return Step::kNeedBytes;
+    return Step::kOn;
   }
+  return StepValue();
+}
+
+// Behind a key. How far the text is known depends on the chunks, so what is too long is judged by its place.
+DocumentWalker::Step DocumentWalker::StepValue() {
   const char* text = window_.text();
-  const char* limit = text + window_.limit();
+  const size_t limit = window_.limit();
+  const size_t longest = window_.begin() + options_.longest_element;
+  const auto place = [&](const char* p) { return std::min(static_cast<size_t>(p - text), limit); };
+  const size_t colon = place(TokenCursor::SkipSpace(text + TokenAt(1) + 1));
+  if (colon > longest || (colon < limit && text[colon] != ':')) return StartRecovery();
+  if (colon == limit) return Step::kNeedBytes;
+  const size_t value = place(TokenCursor::SkipSpace(text + colon + 1));
+  if (value > longest) return StartRecovery();
+  if (value == limit) return Step::kNeedBytes;
+  const char first = text[value];
   const std::string_view key(text + TokenAt(0) + 1, TokenAt(1) - TokenAt(0) - 1);
-  const char* colon = TokenCursor::SkipSpace(text + TokenAt(1) + 1);
-  if (colon >= limit) return Step::kNeedBytes;
-  if (*colon != ':') return StartRecovery();
-  const char* value = TokenCursor::SkipSpace(colon + 1);
-  if (value >= limit) return Step::kNeedBytes;
-  if (*value == '[' && key == kEventsKey) {
+  if (first == '[' && key == kEventsKey) {
     saw_events_ = true;
     mode_ = Mode::kEvents;
     EndElement(TokenAt(2) + 1, 3);
     elements_ = 0;
     return Step::kOn;
   }
-  if (*value == '"' || *value == '{' || *value == '[') {
+  if (first == '"' || first == '{' || first == '[') {
     StartFraming();
     framed_ = 2;
     return Step::kOn;
   }
-  const char* end = TokenCursor::ScalarEnd(value);
-  if (end >= limit && !finishing_) {
-    if (window_.limit() - window_.begin() > options_.longest_element) return StartRecovery();
-    return Step::kNeedBytes;
-  }
-  return DeliverMember(static_cast<size_t>(end - text), 2);
+  const size_t end = place(TokenCursor::ScalarEnd(text + value));
+  if (end > longest) return StartRecovery();
+  if (end == limit && !finishing_) return Step::kNeedBytes;
+  return DeliverMember(end, 2);
 }
 
 DocumentWalker::Step DocumentWalker::DeliverMember(size_t end, size_t tokens) {
@@ -204,6 +211,10 @@ DocumentWalker::Step DocumentWalker::StepEvent() {
     ReportGap(true);
   commas_ = 1;
   garbage_ = false;
+  if (window_.limit() - window_.begin() > options_.longest_element) [[unlikely]] {
+    StartFraming();  // so much is at hand only behind damage: the event may be longer than allowed
+    return Step::kOn;
+  }
   TokenCursor cursor = Cursor();
   switch (sink_->OnEvent(cursor, Here(), window_.HasOdd() ? &window_ : nullptr)) {
     case Outcome::kDone: {
@@ -243,10 +254,9 @@ DocumentWalker::Step DocumentWalker::StepNoEvent() {
 // A string among events is one only if a comma or the end of the list follows; otherwise the quotes in front of it
 // lied.
 DocumentWalker::Step DocumentWalker::StepString() {
-  if (!HasTokens(3)) {
-    const bool waits = !finishing_ && window_.limit() - window_.begin() <= options_.longest_element;
-    return waits ? Step::kNeedBytes : StartRecovery();
-  }
+  const size_t known = HasTokens(3) ? TokenAt(2) : window_.limit();
+  if (known - window_.begin() > options_.longest_element) return StartRecovery();
+  if (!HasTokens(3)) return finishing_ ? StartRecovery() : Step::kNeedBytes;
   const size_t end = TokenAt(1) + 1;
   const char* next = TokenCursor::SkipSpace(window_.text() + end);
   if (*next != ',' && *next != ']') return StartRecovery();
@@ -321,13 +331,13 @@ DocumentWalker::Step DocumentWalker::GiveUpLong() {
 }
 
 DocumentWalker::Step DocumentWalker::DeliverFramed() {
+  if (frame_end_ - window_.begin() > options_.longest_element) return GiveUpLong();
   const bool is_member = mode_ == Mode::kMembers;
   if (is_member && framed_ <= 2) {  // only the key: now read on from it
     pending_ = Pending::kNone;
     return Step::kOn;
   }
   const bool is_event = !is_member && CharAt(0) == '{';
-  if (frame_end_ - window_.begin() > options_.longest_element) return GiveUpLong();
   if (!is_event && IsOdd(Cursor())) return StartRecovery();
   if (is_member) return DeliverMember(frame_end_, framed_);
   if (!is_event) {

@@ -59,6 +59,7 @@ class DocumentWalker {
   Step StepAny();
   Step StepOutside();
   Step StepMembers();
+  Step StepValue();
   Step StepEvents();
   Step StepEvent();
   Step StepNoEvent();
@@ -124,7 +125,7 @@ class DocumentWalker {
   bool in_string_ = false;
   size_t frame_end_ = 0;  // position behind the element, once known; 0 = not yet
   size_t next_check_ = 0;
-  // Recovery and skipping: what boundary_ has not looked at yet starts at its offset().
+  // Recovery and skipping among events: what boundary_ has not looked at yet starts at its offset().
   BoundaryScan boundary_;
 };
 

@@ -150,5 +150,26 @@ TEST(KinetoArgs, GlooRows) {
   EXPECT_EQ(read.rows.events[3].kind, EventKind::kCommIssue);
 }
 
+// Lists of tensors do not tell their type; the row's own "dtype" does, where the profiler wrote one.
+TEST(KinetoArgs, ListsOfTensors) {
+  const std::string list = R"("Input Dims": [[[2, 32, 64]], [], []], "Input type": ["TensorList", "Scalar", "Scalar"])";
+  const Recorded read = ReadTrace(Trace(Row("cpu_op", "c10d::allreduce_", list + R"(, "dtype": "Float")") + "," +
+                                        Row("cpu_op", "c10d::allreduce_", list)));
+  EXPECT_EQ(read.Comm(0).bytes, 16'384);  // 2 x 32 x 64 x 4
+  EXPECT_EQ(read.Comm(1).bytes, -1);
+}
+
+TEST(KinetoArgs, TheNameAloneTells) {
+  const Recorded read = ReadTrace(Trace(KernelRow("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "") + "," +
+                                        Row("user_annotation", "gloo:send") + "," +
+                                        Row("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)")));
+  EXPECT_EQ(read.Comm(0).op, CommOp::kAllReduce);
+  EXPECT_EQ(read.Name(read.Comm(0).algorithm), "RING_LL");
+  EXPECT_EQ(read.Comm(0).bytes, -1);
+  EXPECT_EQ(read.Comm(1).op, CommOp::kSend);
+  EXPECT_EQ(read.Name(read.Copy(2).memory_kind), "DtoH Pageable");
+  EXPECT_EQ(read.Copy(2).bytes, -1);
+}
+
 }  // namespace
 }  // namespace headway::trace::kineto

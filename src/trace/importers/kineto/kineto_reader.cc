@@ -2,6 +2,7 @@
 #include "trace/importers/kineto/kineto_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "trace/importers/kineto/json_string.h"
@@ -29,9 +30,7 @@ class KinetoReader final : public TraceReader, private DocumentSink {
   Result<void> Feed(std::string_view bytes) override {
     if (failed_) return MakeError(ErrorCode::kUnsupported, "The file was given up before.", source_);
     auto fed = walker_.Feed(bytes);
-    if (fed && phases_ == 0 && without_phase_ >= kEventsToJudge) {
-      fed = MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
-    }
+    if (fed && no_events_) fed = NoEvents();
     return Checked(std::move(fed));
   }
 
@@ -40,9 +39,8 @@ class KinetoReader final : public TraceReader, private DocumentSink {
     auto finished = walker_.Finish();
     if (finished && !walker_.saw_events()) {
       finished = MakeError(ErrorCode::kUnsupported, "This is JSON, but no trace: it has no list of traceEvents.");
-    } else if (finished && phases_ == 0 && without_phase_ > 0) {
-      finished =
-          MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
+    } else if (finished && (no_events_ || (phases_ == 0 && without_phase_ > 0))) {
+      finished = NoEvents();
     }
     if (finished) Complete();
     return Checked(std::move(finished));
@@ -60,6 +58,9 @@ class KinetoReader final : public TraceReader, private DocumentSink {
     metadata_.OnMember(key, value, offset);
   }
 
+  static Result<void> NoEvents() {
+    return MakeError(ErrorCode::kUnsupported, "This is JSON, but its objects are no trace events (none has \"ph\").");
+  }
   void OnMetadataRow(const EventText& text, const TokenCursor& source);
   void CheckBytes(const EventText& text, const TokenWindow& window, int64_t offset);
   void Complete();
@@ -84,6 +85,7 @@ class KinetoReader final : public TraceReader, private DocumentSink {
   DocumentWalker walker_;
   RankMeta meta_;
   bool failed_ = false;
+  bool no_events_ = false;
   int64_t phases_ = 0;  // events with a phase
   int64_t without_phase_ = 0;
   int64_t flows_ = 0;
@@ -100,6 +102,8 @@ Outcome KinetoReader::OnEvent(TokenCursor& cursor, int64_t offset, const TokenWi
   ++phases_;
   switch (text.phase) {
     case 'X': rows_.Add(text, categories_.Count(text.category), source, offset); break;
+    case 'B': rows_.Begin(text, categories_.Count(text.category), source, offset); break;
+    case 'E': rows_.End(text, offset); break;
     case 'i':
     case 'I':
     case 'n': rows_.Add(text, RowClass::kInstant, source, offset); break;
@@ -110,7 +114,8 @@ Outcome KinetoReader::OnEvent(TokenCursor& cursor, int64_t offset, const TokenWi
     case 'C': ++counters_; break;
     case '\0':
       --phases_;
-      ++without_phase_;
+      // Judged here, not where a chunk ends.
+      if (++without_phase_ == kEventsToJudge && phases_ == 0) no_events_ = true;
       log_.Add(ProblemKind::kDropped, "event-without-phase", offset,
                std::string_view(text.begin, std::min<size_t>(160, text.end - text.begin)));
       break;
@@ -188,10 +193,24 @@ std::unique_ptr<TraceReader> MakeKinetoReader(EventSink* sink, KinetoOptions opt
 }
 
 bool LooksLikeKineto(std::string_view first) {
+  // Execution traces, flight recorder dumps and the like begin with keys of their own.
+  static constexpr std::string_view kOthers[] = {"\"schema\"", "\"version\"", "\"nodes\"", "\"entries\"",
+                                                 "\"pg_config\""};
+  const auto next = [&] {  // the next character that is no space; it stays
+    first.remove_prefix(std::min(first.find_first_not_of(" \t\r\n"), first.size()));
+    return first.empty() ? '\0' : first[0];
+  };
   if (first.starts_with("\xEF\xBB\xBF")) first.remove_prefix(3);
-  const size_t begin = first.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  return first[begin] == '{' || first[begin] == '[';
+  const char outer = next();
+  if (outer != '{' && outer != '[') return false;
+  first.remove_prefix(1);
+  const char inner = next();
+  if (first.empty()) return true;
+  if (outer == '[') return inner == '{' || inner == ']';
+  const bool like_others =
+      std::any_of(std::begin(kOthers), std::end(kOthers), [&](std::string_view key) { return first.starts_with(key); });
+  if (like_others) return first.find("\"traceEvents\"") != std::string_view::npos;
+  return inner == '"' || inner == '}';
 }
 
 }  // namespace headway::trace

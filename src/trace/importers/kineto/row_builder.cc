@@ -2,6 +2,7 @@
 #include "trace/importers/kineto/row_builder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "trace/importers/kineto/comm_args.h"
 #include "trace/importers/kineto/fast_hash.h"
@@ -17,6 +18,7 @@ constexpr size_t kMostHeld = 64;
 constexpr size_t kGroupLimit = 10'000;
 constexpr size_t kGraphSlots = 4096;
 constexpr size_t kExample = 160;
+constexpr size_t kHashedArgs = 128;
 
 // 64-bit correlation ids (ROCm) keep their low bits and a trace of the high ones.
 uint32_t Fold(int64_t correlation) {
@@ -37,13 +39,24 @@ char* AppendDims(char* out, const char* end, std::string_view list) {
   return out;
 }
 
-bool WantsDeviceArgs(RowClass row) {
+bool HasLinks(RowClass row) {
   return row == RowClass::kKernel || row == RowClass::kMemcpy || row == RowClass::kMemset ||
          row == RowClass::kDeviceSync || row == RowClass::kRuntime;
 }
 
-bool WantsCommArgs(EventKind kind) {
-  return kind == EventKind::kCommKernel || kind == EventKind::kCommHost || kind == EventKind::kCommIssue;
+// Kinds whose rows have an entry in a side table even where there are no arguments: the name alone may tell something.
+bool HasDetails(EventKind kind) {
+  return kind == EventKind::kCommKernel || kind == EventKind::kCommHost || kind == EventKind::kCommIssue ||
+         kind == EventKind::kMemcpy || kind == EventKind::kMemset;
+}
+
+// Equal for rows that are the same throughout: name, times, lane, length and the first arguments (where the ids are).
+uint64_t RowHash(const Event& event, const EventText& text, const TokenCursor& source) {
+  const char* head = text.args != nullptr ? source.text + *text.args : text.begin;
+  uint64_t hash = FoldedProduct(static_cast<uint64_t>(event.start) + 1, 0x9E3779B97F4A7C15ULL ^ event.name);
+  hash ^= FoldedProduct(static_cast<uint64_t>(event.duration) + event.lane, 0xD6E8FEB86659FD93ULL);
+  hash += static_cast<uint64_t>(text.end - text.begin);
+  return FastHash({head, std::min(kHashedArgs, static_cast<size_t>(text.end - head))}, hash);
 }
 
 std::string_view TextOf(const EventText& text) {
@@ -94,66 +107,98 @@ int64_t CategoryTable::UnknownRows() const {
 RowBuilder::RowBuilder(EventSink* sink, NameTable* names, LaneTable* lanes, ImportLog* log)
     : sink_(sink), names_(names), lanes_(lanes), log_(log), graph_launches_(kGraphSlots), device_rows_(kGraphSlots) {}
 
-void RowBuilder::Add(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset) {
-  Event event;
-  if (text.phase != 'X') row = RowClass::kInstant;
-  if (!SetTimes(text, &event, offset)) return;
-  // A copy: details intern more names.
-  const KnownName name = names_->Find(row, text.name, offset);
-  event.name = name.id;
-  event.kind = name.kind;
-  event.flags |= name.flags;
-  event.lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
+// False where the event gives no row. In line: it is all of Add, which is called for every row.
+[[gnu::always_inline]] inline bool RowBuilder::Make(const EventText& text, RowClass row, const TokenCursor& source,
+                                                    int64_t offset, Event* event) {
+  if (!SetStart(text, event, offset)) return false;
   if (text.phase == 'X') {
-    const std::string_view head(
-        text.args != nullptr ? source.text + *text.args : text.begin,
-        std::min<size_t>(128, text.end - (text.args != nullptr ? source.text + *text.args : text.begin)));
-    uint64_t hash = FoldedProduct(static_cast<uint64_t>(event.start) + 1, 0x9E3779B97F4A7C15ULL ^ event.name);
-    hash ^= FoldedProduct(static_cast<uint64_t>(event.duration) + event.lane, 0xD6E8FEB86659FD93ULL);
-    if (recent_.Seen(FastHash(head, hash + static_cast<uint64_t>(text.end - text.begin)))) {
-      log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
-      return;
+    if (text.duration_form == FieldForm::kGood) {
+      SetDuration(text, text.duration, event, offset);
+    } else {
+      event->flags |= kFlagUnfinished;
+      log_->Add(ProblemKind::kRepaired, text.duration_form == FieldForm::kBad ? "bad-duration" : "unfinished-event",
+                offset, TextOf(text));
     }
   }
-  if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
-  if (text.args != nullptr && (WantsDeviceArgs(row) || WantsCommArgs(event.kind))) {
-    SetDetails(name, text, source, offset, &event);
+  // A copy: details intern more names.
+  const KnownName name = names_->Find(row, text.name, offset);
+  event->name = name.id;
+  event->kind = name.kind;
+  event->flags |= name.flags;
+  event->lane = lanes_->Find(IsOnDevice(row), text.pid, text.tid);
+  if (text.phase == 'X' && recent_.Seen(RowHash(*event, text, source))) {
+    log_->Add(ProblemKind::kDropped, "duplicate-event", offset, TextOf(text));
+    return false;
   }
-  if ((event.flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
-  Emit(event, offset);
+  if (text.repairs != 0) CountRepairs(text.repairs, offset, TextOf(text));
+  if (HasDetails(event->kind) || (text.args != nullptr && HasLinks(row))) SetDetails(name, text, source, offset, event);
+  if ((event->flags & kFlagUnknownName) != 0) log_->Add(ProblemKind::kGuessed, "unknown-kernel", offset, text.name);
+  return true;
 }
 
-bool RowBuilder::SetTimes(const EventText& text, Event* event, int64_t offset) {
+void RowBuilder::Add(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset) {
+  Event event;
+  if (Make(text, text.phase == 'X' ? row : RowClass::kInstant, source, offset, &event)) Emit(event, offset);
+}
+
+void RowBuilder::Begin(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset) {
+  OpenSpans::Span span;
+  if (!Make(text, row, source, offset, &span.event)) return;
+  span.offset = offset;
+  span.name = FastHash(text.name);
+  if (!open_.Begin(text.pid, text.tid, span)) EmitUnmatched(span);
+}
+
+void RowBuilder::End(const EventText& text, int64_t offset) {
+  Event end;
+  if (!SetStart(text, &end, offset)) return;
+  std::vector<OpenSpans::Span> unmatched;
+  std::optional<OpenSpans::Span> span =
+      open_.End(text.pid, text.tid, text.name.empty() ? 0 : FastHash(text.name), &unmatched);
+  for (const OpenSpans::Span& inner : unmatched) EmitUnmatched(inner);
+  if (!span) {
+    log_->Add(ProblemKind::kDropped, "unmatched-end", offset, TextOf(text));
+    return;
+  }
+  SetDuration(text, end.start - span->event.start, &span->event, offset);
+  Emit(span->event, span->offset);
+}
+
+void RowBuilder::EmitUnmatched(OpenSpans::Span span) {
+  span.event.flags |= kFlagUnfinished;
+  log_->Add(ProblemKind::kRepaired, "unmatched-begin", span.offset, names_->pool().Get(span.event.name));
+  Emit(span.event, span.offset);
+}
+
+bool RowBuilder::SetStart(const EventText& text, Event* event, int64_t offset) {
   if (text.start_form != FieldForm::kGood || text.start > kLatestTime || text.start < -kLatestTime) {
     log_->Add(ProblemKind::kDropped, "bad-timestamp", offset, TextOf(text));
     return false;
   }
   saw_fraction_ = saw_fraction_ || text.fraction;
   event->start = text.start;
-  if (text.phase != 'X') return true;
-  if (text.duration_form != FieldForm::kGood) {
-    event->flags |= kFlagUnfinished;
-    log_->Add(ProblemKind::kRepaired, text.duration_form == FieldForm::kBad ? "bad-duration" : "unfinished-event",
-              offset, TextOf(text));
-  } else if (text.duration < 0) {
+  return true;
+}
+
+void RowBuilder::SetDuration(const EventText& text, Nanos duration, Event* event, int64_t offset) {
+  if (duration < 0) {
     event->flags |= kFlagClamped;
     log_->Add(ProblemKind::kRepaired, "negative-duration", offset, TextOf(text));
-  } else if (text.duration > kLongestDuration) {
+  } else if (duration > kLongestDuration) {
     event->flags |= kFlagClamped;
     log_->Add(ProblemKind::kRepaired, "overflow-duration", offset, TextOf(text));
   } else {
-    event->duration = text.duration;
+    event->duration = duration;
   }
-  return true;
 }
 
 void RowBuilder::SetDetails(const KnownName& name, const EventText& text, const TokenCursor& source, int64_t offset,
                             Event* event) {
-  TokenCursor cursor = source;
-  cursor.token = text.args;
   EventArgs args;
   uint8_t repairs = 0;
-  if (ReadArgs(cursor, &args, &repairs) != Outcome::kDone) {
+  TokenCursor cursor = source;
+  cursor.token = text.args;
+  if (text.args != nullptr && ReadArgs(cursor, &args, &repairs) != Outcome::kDone) {
     log_->Add(ProblemKind::kDropped, "unparsable-args", offset, TextOf(text));
   }
   if (repairs != 0) CountRepairs(repairs, offset, TextOf(text));
@@ -235,8 +280,8 @@ uint32_t RowBuilder::AddComm(const KnownName& name, std::string_view raw_name, c
     const bool two_sided =
         event->kind == EventKind::kCommIssue &&
         (detail.op == CommOp::kAllGather || detail.op == CommOp::kReduceScatter || detail.op == CommOp::kAllToAll);
-    detail.bytes = TensorBytes(args.input_dims, args.input_types, two_sided ? Tensors::kLargest : Tensors::kSummed,
-                               names_->rules());
+    detail.bytes = TensorBytes(args.input_dims, args.input_types, comm.dtype,
+                               two_sided ? Tensors::kLargest : Tensors::kSummed, names_->rules());
   }
   if (comm.rank >= 0 && rank_ < 0) rank_ = ToInt32(comm.rank);
   if (!comm.pg_name.empty()) NoteGroup(detail, comm);
@@ -280,7 +325,7 @@ void RowBuilder::Emit(const Event& event, int64_t offset) {
     return;
   }
   if (event.start > kFarTime || event.start < -kFarTime) saw_far_time_ = true;
-  if (!held_.empty()) Finish();
+  if (!held_.empty()) ReleaseHeld();
   ++rows_;
   Release(event, offset);
 }
@@ -295,6 +340,11 @@ void RowBuilder::Release(Event event, int64_t offset) {
 }
 
 void RowBuilder::Finish() {
+  for (const OpenSpans::Span& span : open_.TakeAll()) EmitUnmatched(span);
+  ReleaseHeld();
+}
+
+void RowBuilder::ReleaseHeld() {
   for (const Held& held : held_) Release(held.event, held.offset);
   held_.clear();
 }

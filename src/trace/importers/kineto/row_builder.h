@@ -13,6 +13,7 @@
 #include "trace/importers/kineto/event_text.h"
 #include "trace/importers/kineto/lane_table.h"
 #include "trace/importers/kineto/name_table.h"
+#include "trace/importers/kineto/open_spans.h"
 #include "trace/trace_reader.h"
 
 namespace headway::trace::kineto {
@@ -62,9 +63,12 @@ class RowBuilder {
  public:
   RowBuilder(EventSink* sink, NameTable* names, LaneTable* lanes, ImportLog* log);
 
-  // A complete X, i, B … event of class `row`.
+  // An event that is a row by itself (phases X, i, n), of class `row`.
   void Add(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset);
-  // Rows held back until it is known whether a zero timestamp is one.
+  // An event with which a row begins or ends (phases B, E). What the arguments of the end say is not read.
+  void Begin(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset);
+  void End(const EventText& text, int64_t offset);
+  // Rows held back: begun but not ended, or until it is known whether a zero timestamp is one.
   void Finish();
 
   [[nodiscard]] bool saw_fraction() const { return saw_fraction_; }
@@ -79,7 +83,9 @@ class RowBuilder {
     int64_t offset = 0;
   };
 
-  [[nodiscard]] bool SetTimes(const EventText& text, Event* event, int64_t offset);
+  [[nodiscard]] bool Make(const EventText& text, RowClass row, const TokenCursor& source, int64_t offset, Event* event);
+  [[nodiscard]] bool SetStart(const EventText& text, Event* event, int64_t offset);
+  void SetDuration(const EventText& text, Nanos duration, Event* event, int64_t offset);
   void SetDetails(const KnownName& name, const EventText& text, const TokenCursor& source, int64_t offset,
                   Event* event);
   void SetLinks(const EventArgs& args, Event* event, int64_t offset);
@@ -89,7 +95,9 @@ class RowBuilder {
   void NoteGroup(const CommDetail& detail, const CollectiveArgs& comm);
   void CountRepairs(uint8_t repairs, int64_t offset, std::string_view example);
   void Emit(const Event& event, int64_t offset);
+  void EmitUnmatched(OpenSpans::Span span);
   void Release(Event event, int64_t offset);
+  void ReleaseHeld();
 
   EventSink* sink_;
   NameTable* names_;
@@ -101,6 +109,7 @@ class RowBuilder {
   bool saw_fraction_ = false;
   bool saw_far_time_ = false;  // some row starts far from zero, so zero is no time
   std::vector<Held> held_;
+  OpenSpans open_;
   RankId rank_ = -1;
   std::vector<uint32_t> graph_launches_;   // correlation by its low bits: the newest launches of graphs
   std::vector<uint32_t> device_rows_;      // correlation by its low bits: the newest device rows

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that a rank's host does, whether the device hides it or not, beside its peers'.
+#pragma once
+
+#include <vector>
+
+#include "diagnose/job.h"
+
+namespace headway::diagnose {
+
+struct HostProportion {
+  double ratio = 0;            // time in host functions here / on the median peer; 0 = not known
+  bool is_throughout = false;  // four or more functions that matter, three quarters of their time longer alike
+};
+
+// By name, over the whole window: functions of the host with at least 1 % of the peers' host time count. Alike: longer
+// by at least half of what all together are longer by. O(functions of the ranks).
+[[nodiscard]] HostProportion CompareHosts(const Job& job, size_t rank, const std::vector<size_t>& peers);
+
+}  // namespace headway::diagnose

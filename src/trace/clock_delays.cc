@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/clock_delays.h"
+
+#include <algorithm>
+
+namespace headway::trace {
+namespace {
+
+constexpr size_t kMostStretches = 64;
+constexpr double kDriftWithin = 1e-4;   // what drift may move a clock within a stretch
+constexpr double kFastestDrift = 3e-4;  // of two clocks against each other
+constexpr Nanos kLoose = 100 * kMicrosecond;
+
+struct Stretch {
+  int32_t up = 0, down = 0;            // messages
+  Nanos least_up = 0, least_down = 0;  // delays
+  Nanos at_up = 0, at_down = 0;
+
+  [[nodiscard]] Nanos HalfSum() const { return std::max<Nanos>(0, (least_up + least_down) >> 1); }
+};
+
+void Keep(int32_t* count, Nanos* least, Nanos* at, Nanos delay, Nanos when) {
+  if ((*count)++ > 0 && (delay > *least || (delay == *least && when >= *at))) return;
+  *least = delay;
+  *at = when;
+}
+
+std::vector<Stretch> Divide(const DelayRounds::Pair& pair, Nanos first, Nanos width, size_t count) {
+  std::vector<Stretch> stretches(count);
+  for (const auto& d : pair.up) {
+    Stretch& s = stretches[static_cast<size_t>((d.at - first) / width)];
+    Keep(&s.up, &s.least_up, &s.at_up, d.delay, d.at);
+  }
+  for (const auto& d : pair.down) {
+    Stretch& s = stretches[static_cast<size_t>((d.at - first) / width)];
+    Keep(&s.down, &s.least_down, &s.at_down, d.delay, d.at);
+  }
+  return stretches;
+}
+
+Nanos HalfSumAt(const std::vector<Stretch>& stretches, double q) {
+  std::vector<Nanos> sums;
+  for (const Stretch& s : stretches) sums.push_back(s.HalfSum());
+  std::sort(sums.begin(), sums.end());
+  return sums[static_cast<size_t>(q * static_cast<double>(sums.size() - 1))];
+}
+
+// A message that was paired with the wrong one may seem received long before it was sent: nothing far below what one in
+// twenty is below counts. Two clocks may drift apart by `within` over the window.
+std::vector<DelayRounds::Delay> Credible(const std::vector<DelayRounds::Delay>& delays, Nanos within) {
+  std::vector<Nanos> sorted;
+  for (const auto& d : delays) sorted.push_back(d.delay);
+  std::sort(sorted.begin(), sorted.end());
+  const Nanos least = sorted[sorted.size() / 20] - within - kRecordedLate;
+  std::vector<DelayRounds::Delay> out;
+  for (const auto& d : delays) {
+    if (d.delay >= least) out.push_back(d);
+  }
+  return out;
+}
+
+}  // namespace
+
+void DelayRounds::Add(const Message& message) {
+  const bool up = message.from < message.to;
+  Pair& pair = pairs_[{std::min(message.from, message.to), std::max(message.from, message.to)}];
+  (up ? pair.up : pair.down).push_back({up ? message.sent : message.received, message.received - message.sent});
+}
+
+bool DelayRounds::BothWays(int32_t a, int32_t b) const {
+  const auto at = pairs_.find({std::min(a, b), std::max(a, b)});
+  return at != pairs_.end() && !at->second.up.empty() && !at->second.down.empty();
+}
+
+void DelayRounds::AppendTo(ClockRounds* rounds) const {
+  for (const auto& [clocks, pair] : pairs_) {
+    if (!pair.up.empty() && !pair.down.empty()) AppendPair(clocks.first, clocks.second, pair, rounds);
+  }
+}
+
+void DelayRounds::AppendPair(int32_t low, int32_t high, const Pair& all, ClockRounds* rounds) {
+  Nanos first = all.up.front().at, last = first;
+  for (const auto* way : {&all.up, &all.down}) {
+    for (const Delay& d : *way) {
+      first = std::min(first, d.at);
+      last = std::max(last, d.at);
+    }
+  }
+  const auto apart = static_cast<Nanos>(kFastestDrift * static_cast<double>(last - first));
+  const Pair pair{Credible(all.up, apart), Credible(all.down, apart)};
+  std::vector<Stretch> best;
+  double lowest = 0;
+  for (size_t count = kMostStretches; count > 0; count /= 2) {
+    const Nanos width = (last - first) / static_cast<Nanos>(count) + 1;
+    std::vector<Stretch> stretches = Divide(pair, first, width, count);
+    std::erase_if(stretches, [](const Stretch& s) { return s.up == 0 || s.down == 0; });
+    if (2 * stretches.size() < count) continue;
+    const double cost = static_cast<double>(HalfSumAt(stretches, 0.5)) + kDriftWithin * static_cast<double>(width);
+    if (!best.empty() && cost >= lowest) continue;
+    lowest = cost;
+    best = std::move(stretches);
+  }
+  const Nanos limit = 2 * HalfSumAt(best, 0.25) + kLoose;
+  const Nanos bound = std::min(HalfSumAt(best, 0.5), limit) + kRecordedLate;
+  std::erase_if(best, [&](const Stretch& s) { return s.HalfSum() > limit; });
+  for (const Stretch& s : best) {
+    // Shifts round down, so that a constant added to a clock stays that constant.
+    const Nanos at = first + ((s.at_up - first + s.at_down - first) >> 1);
+    rounds->readings.push_back({.clock = low, .end = at});
+    rounds->readings.push_back({.clock = high, .end = at + ((s.least_up - s.least_down) >> 1)});
+    rounds->Close(static_cast<double>(std::max(s.HalfSum(), kLoose)), 0, bound, std::min(s.up, s.down));
+  }
+}
+
+}  // namespace headway::trace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks of two hosts from messages in both directions, as NTP does it (RFC 5905, section 8). Rows of a host backend
+// end when their wait was made, so their ends agree with nothing; but nothing is received before it was sent.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "trace/clock_fit.h"
+
+namespace headway::trace {
+
+// A row may be recorded so much later than the call takes effect.
+inline constexpr Nanos kRecordedLate = kMillisecond;
+
+// The k-th message from one host to another.
+struct Message {
+  int32_t from = 0, to = 0;  // clocks
+  Nanos sent = 0;            // start of the send, on clock `from`
+  Nanos received = 0;        // end of the receive, on clock `to`
+};
+
+// Forward delay f = received - sent = offset + d, backward delay b = d' - offset, with d and d' no less than nothing:
+// the offset is (f - b) / 2, give or take (f + b) / 2. The tightest f and b of a stretch of the window make one round.
+class DelayRounds {
+ public:
+  void Add(const Message& message);
+  // True where messages went both ways; only those make rounds.
+  [[nodiscard]] bool BothWays(int32_t a, int32_t b) const;
+  // One round a stretch of each pair of hosts, 64 to 1 as bounds them best; those much looser than most are left out.
+  // O(n).
+  void AppendTo(ClockRounds* rounds) const;
+
+  struct Delay {
+    Nanos at = 0;  // on the lower clock
+    Nanos delay = 0;
+  };
+  struct Pair {
+    std::vector<Delay> up, down;  // from the lower clock to the higher, and back
+  };
+
+ private:
+  static void AppendPair(int32_t low, int32_t high, const Pair& all, ClockRounds* rounds);
+
+  std::map<std::pair<int32_t, int32_t>, Pair> pairs_;
+};
+
+}  // namespace headway::trace

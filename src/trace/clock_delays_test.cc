@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/clock_delays.h"
+
+#include <gtest/gtest.h>
+
+#include "trace/clock_bias.h"
+
+namespace headway::trace {
+namespace {
+
+constexpr Nanos kStart = 1'700'000'000'000'000'000;
+
+// Clock 1 is 40 ms ahead. Up takes 0.7 ms, back 0.9 ms, but most receives are waited for 5 ms and more later.
+DelayRounds TwoWays(Nanos ahead, double drift, int messages) {
+  DelayRounds delays;
+  for (int k = 0; k < messages; ++k) {
+    const Nanos t = kStart + k * 10 * kMillisecond;
+    const auto own = [&](Nanos time) {
+      return time + ahead + static_cast<Nanos>(drift * static_cast<double>(time - kStart));
+    };
+    const Nanos wait = k % 4 == 0 ? 0 : (5 + k % 7) * kMillisecond;
+    delays.Add({0, 1, t, own(t + 700 * kMicrosecond + wait)});
+    delays.Add({1, 0, own(t + 3 * kMillisecond), t + 3 * kMillisecond + 900 * kMicrosecond + wait});
+  }
+  return delays;
+}
+
+// f = 40.7 ms, b = 0.9 - 40 = -39.1 ms: offset (f - b) / 2 = 39.9 ms, half sum 0.8 ms. The truth, 40 ms, is within.
+TEST(DelayRounds, OffsetIsHalfTheDifferenceOfTheTightestDelays) {
+  ClockRounds rounds;
+  TwoWays(40 * kMillisecond, 0, 64).AppendTo(&rounds);
+  ASSERT_GT(rounds.size(), 0u);
+  for (size_t r = 0; r < rounds.size(); ++r) {
+    const ClockReading& low = rounds.readings[2 * r];
+    const ClockReading& high = rounds.readings[2 * r + 1];
+    EXPECT_EQ(low.clock, 0);
+    EXPECT_EQ(high.end - low.end, 39'900'000);
+    EXPECT_EQ(rounds.deviation[r], 800'000);
+    EXPECT_EQ(rounds.bias[r], 800'000 + kRecordedLate);
+  }
+  const ClockFits fits = FitClocks(rounds, 2, 0);
+  EXPECT_EQ(fits.clocks[1].offset, -39'900'000);
+  EXPECT_GE(fits.clocks[1].residual, 800'000 + kRecordedLate);
+}
+
+TEST(DelayRounds, StretchesOfTheWindowShowDrift) {
+  ClockRounds rounds;
+  TwoWays(-7 * kMillisecond, 100e-6, 2000).AppendTo(&rounds);  // 20 s
+  const ClockFits fits = FitClocks(rounds, 2, 0);
+  EXPECT_NEAR(fits.clocks[1].drift, -100e-6, 5e-6);
+}
+
+// One message in fifty was paired with one sent 200 ms later.
+TEST(DelayRounds, AFewWrongPairsDoNotCount) {
+  DelayRounds delays = TwoWays(0, 0, 400);
+  for (int k = 0; k < 8; ++k) {
+    delays.Add({0, 1, kStart + (k * 500 + 200) * kMillisecond, kStart + k * 500 * kMillisecond});
+  }
+  ClockRounds rounds;
+  delays.AppendTo(&rounds);
+  EXPECT_NEAR(static_cast<double>(FitClocks(rounds, 2, 0).clocks[1].offset), 100'000, 50'000);
+}
+
+TEST(DelayRounds, OneDirectionMakesNoRound) {
+  DelayRounds delays;
+  delays.Add({0, 1, kStart, kStart + 5});
+  EXPECT_FALSE(delays.BothWays(1, 0));
+  ClockRounds rounds;
+  delays.AppendTo(&rounds);
+  EXPECT_EQ(rounds.size(), 0u);
+}
+
+TEST(DelayRounds, AConstantAddedToAClockStaysThatConstant) {
+  for (const Nanos added : {Nanos{1}, Nanos{123'456'789}, Nanos{-50'000'001}}) {
+    ClockRounds before, after;
+    TwoWays(3, 50e-6, 100).AppendTo(&before);
+    TwoWays(3 + added, 50e-6, 100).AppendTo(&after);
+    ASSERT_EQ(before.size(), after.size());
+    for (size_t i = 0; i < before.readings.size(); ++i) {
+      const Nanos moved = after.readings[i].clock == 1 ? added : 0;
+      EXPECT_EQ(after.readings[i].end, before.readings[i].end + moved);
+    }
+  }
+}
+
+// Clocks 0 and 1 share collectives, so do 2 and 3; messages tie 1 to 2 to 2 ms and 0 to 3 to 5 ms, 4 hangs on 3.
+TEST(BiasFromRoots, AddsUpAlongTheBestWay) {
+  ClockRounds rounds;
+  const auto add = [&](int32_t a, int32_t b, Nanos bias) {
+    rounds.readings.push_back({.clock = a, .end = kStart});
+    rounds.readings.push_back({.clock = b, .end = kStart});
+    rounds.Close(1e3, 0, bias);
+  };
+  add(0, 1, 0);
+  add(2, 3, 0);
+  add(1, 2, 2 * kMillisecond);
+  add(0, 3, 5 * kMillisecond);
+  add(3, 4, kMillisecond);
+  EXPECT_EQ(BiasFromRoots(rounds, {0, 0, 0, 0, 0}),
+            (std::vector<Nanos>{0, 0, 2 * kMillisecond, 2 * kMillisecond, 3 * kMillisecond}));
+}
+
+}  // namespace
+}  // namespace headway::trace
