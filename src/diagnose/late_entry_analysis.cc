@@ -110,10 +110,15 @@ std::vector<Skew> Skews(const Job& job) {
 }
 
 // Of a few steps it is not known how much starts vary: a tenth of a step has to do. Ranks that share processors begin
-// apart by chance.
-Nanos Threshold(const Job& job, const Skew& skew) {
+// apart by chance. Clocks of hosts say no more than their residual.
+Nanos Threshold(const Job& job, const Skew& skew, Nanos residual) {
   const bool known = job.num_steps() >= 4 && job.ranks.front().has_device;
-  return std::max({job.median_step / (known ? 100 : 10), 5 * skew.noise, 2 * job.comms.clocks.front().residual});
+  return std::max({job.median_step / (known ? 100 : 10), 5 * skew.noise, 2 * residual});
+}
+
+Nanos ResidualOf(const Job& job, size_t rank) {
+  return std::max(job.comms.clocks.front().residual,
+                  job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[rank])].residual);
 }
 
 }  // namespace
@@ -128,12 +133,16 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
   const std::vector<Nanos> met = FirstLateness(job);
   std::vector<size_t> late;
+  Nanos residual = 0;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
     const Nanos by = skews[r].first - skews[r].usual;
     // What a rank is slower by in every step it was slower by in the step before the window, too.
-    if (by - 2 * std::max<Nanos>(0, in.excess.typical[r]) < Threshold(job, skews[r]) || met[r] * 2 < by) continue;
+    if (by - 2 * std::max<Nanos>(0, in.excess.typical[r]) < Threshold(job, skews[r], ResidualOf(job, r)) ||
+        met[r] * 2 < by)
+      continue;
     late.push_back(r);
+    residual = std::max(residual, ResidualOf(job, r));
     candidate.edit.starts.push_back({r, start[r] - by});
   }
   if (late.empty()) return;
@@ -148,8 +157,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
                      (late.size() == 1 ? " comes" : " come") + " last. The cause lies before the window.";
   finding.suggestion = "record more steps before this one, or start the profiler at the same step on all ranks";
   finding.confidence = job.comms.clocks.size() > 1 ? report::Confidence::kLikely : report::Confidence::kSure;
-  finding.confidence_reason = job.comms.clocks.size() > 1 ? "clocks of the hosts aligned to " +
-                                                                FormatDuration(job.comms.clocks.front().residual)
+  finding.confidence_reason = job.comms.clocks.size() > 1 ? "clocks of the hosts aligned to " + FormatDuration(residual)
                                                           : "all ranks on one clock";
   finding.evidence.push_back({"start of the first step, latest after earliest", Milliseconds(apart), "", "",
                               Counted(static_cast<int64_t>(job.num_ranks()), "rank")});

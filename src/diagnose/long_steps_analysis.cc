@@ -20,8 +20,13 @@ using pattern::WorkClass;
 
 // Ranks that are longer in the same steps.
 struct LongSteps {
+  struct Stage {
+    std::vector<size_t> ranks;  // of one class
+    std::vector<Nanos> cost;
+  };
   std::vector<size_t> ranks;
-  std::vector<Nanos> cost;  // by axis step: the middle rank's time beyond its usual; 0 = not struck
+  std::vector<Nanos> cost;    // by axis step: the middle rank's time beyond its usual; 0 = not struck
+  std::vector<Stage> stages;  // where several are joined `ranks` are those of all, and `cost` is that of the worst
   std::vector<size_t> struck, quiet;
   Nanos noise = 0;
 };
@@ -127,6 +132,7 @@ void Join(const LongSteps& more, LongSteps* all) {
   all->ranks.insert(all->ranks.end(), more.ranks.begin(), more.ranks.end());
   for (size_t s = 0; s < all->cost.size(); ++s) all->cost[s] = std::max(all->cost[s], more.cost[s]);
   all->noise = std::max(all->noise, more.noise);
+  all->stages.insert(all->stages.end(), more.stages.begin(), more.stages.end());
 }
 
 std::vector<LongSteps> FindAll(const AnalysisInput& in) {
@@ -136,6 +142,7 @@ std::vector<LongSteps> FindAll(const AnalysisInput& in) {
     // One rank alone may be slow in these steps; that all are takes at least two, or the whole job.
     if (found.struck.empty() || found.quiet.empty() || (found.ranks.size() < 2 && in.job.num_ranks() > 1)) continue;
     for (LongSteps& part : SplitByCause(in, found)) {
+      part.stages = {{part.ranks, part.cost}};
       const auto same =
           std::find_if(out.begin(), out.end(), [&](const LongSteps& l) { return l.struck == part.struck; });
       same == out.end() ? out.push_back(std::move(part)) : Join(part, &*same);
@@ -167,7 +174,9 @@ Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps, const C
   candidate.excess = steps.cost;
   candidate.noise = steps.noise;
   candidate.at_most_info = !IsClaimed(cause.name);
-  for (const size_t r : steps.ranks) RemoveOwnTime(job, r, {}, steps.cost, &candidate.edit);
+  for (const LongSteps::Stage& stage : steps.stages) {
+    for (const size_t r : stage.ranks) RemoveOwnTime(job, r, {}, stage.cost, &candidate.edit);
+  }
   return candidate;
 }
 

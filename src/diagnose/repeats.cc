@@ -25,29 +25,38 @@ bool ShareSteps(const Candidate& a, const Candidate& b) {
   return false;
 }
 
-// Whether the candidate at `i` says nothing that the one at `k` does not say.
-bool Covers(const std::vector<Candidate>& all, size_t k, size_t i) {
-  const Candidate& a = all[k];
-  const Candidate& b = all[i];
+// Of the same ranks: struck in common steps.
+bool IsSame(const Candidate& a, const Candidate& b) {
+  const auto& ranks = b.finding.scope.ranks;
+  return a.finding.cause == b.finding.cause && !ranks.empty() && a.finding.scope.ranks == ranks && ShareSteps(a, b);
+}
+
+// `a` names more ranks, and says all that `b` says.
+bool Covers(const Candidate& a, const Candidate& b) {
   const auto& ranks = a.finding.scope.ranks;
   const auto& fewer = b.finding.scope.ranks;
-  if (k == i || a.finding.cause != b.finding.cause || fewer.empty()) return false;
-  if (ranks == fewer) return k < i && ShareSteps(a, b);
-  return std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && CostsAsMuch(a, b);
+  return a.finding.cause == b.finding.cause && !fewer.empty() && ranks.size() > fewer.size() &&
+         std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && CostsAsMuch(a, b);
 }
 
 }  // namespace
 
 void DropRepeats(std::vector<Candidate>* candidates) {
-  std::vector<bool> repeats(candidates->size(), false);
-  for (size_t i = 0; i < candidates->size(); ++i) {
-    for (size_t k = 0; k < candidates->size() && !repeats[i]; ++k) repeats[i] = Covers(*candidates, k, i);
+  std::vector<Candidate> different;  // what goes covers nothing itself
+  for (Candidate& candidate : *candidates) {
+    const bool is_known = std::any_of(different.begin(), different.end(),
+                                      [&](const Candidate& before) { return IsSame(before, candidate); });
+    if (!is_known) different.push_back(std::move(candidate));
   }
-  std::vector<Candidate> kept;
-  for (size_t i = 0; i < candidates->size(); ++i) {
-    if (!repeats[i]) kept.push_back(std::move((*candidates)[i]));
+  std::vector<bool> covered;
+  for (const Candidate& b : different) {
+    covered.push_back(
+        std::any_of(different.begin(), different.end(), [&](const Candidate& a) { return Covers(a, b); }));
   }
-  *candidates = std::move(kept);
+  candidates->clear();
+  for (size_t i = 0; i < different.size(); ++i) {
+    if (!covered[i]) candidates->push_back(std::move(different[i]));
+  }
 }
 
 }  // namespace headway::diagnose

@@ -11,10 +11,17 @@ namespace headway::diagnose {
 
 namespace {
 
-Nanos WorstResidual(const Job& job) {
+// By how much the members' clocks may be apart; ranks of one host share theirs.
+Nanos ResidualOf(const Job& job, const trace::Collective& collective) {
   Nanos worst = 0;
-  for (const trace::HostClock& clock : job.comms.clocks) worst = std::max(worst, clock.residual);
-  return worst;
+  const auto first = static_cast<size_t>(collective.members.front().rank_index);
+  bool is_one_host = job.ranks[first].comms.host_known;
+  for (const trace::CollectiveMember& member : collective.members) {
+    const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
+    is_one_host = is_one_host && clock == job.comms.clock_of_rank[first];
+    worst = std::max(worst, job.comms.clocks[static_cast<size_t>(clock)].residual);
+  }
+  return is_one_host ? 0 : worst;
 }
 
 // The rank counted most often; lowest of equals.
@@ -40,7 +47,6 @@ bool IsRing(trace::CommOp op) {
 }
 
 RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
-  const Nanos residual = WorstResidual(job);
   RingOrder out;
   std::map<int32_t, int64_t> last, first;
   int64_t of_first = 0;
@@ -50,6 +56,7 @@ RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
     const trace::Collective& collective = job.comms.collectives[c];
     if (collective.members.size() < 2) continue;
     members = std::max(members, collective.members.size());
+    const Nanos residual = ResidualOf(job, collective);
     const graph::SegmentCollective& split = job.graph.collectives[c];
     if (split.first_end_margin > residual) {
       ++of_first;

@@ -23,7 +23,8 @@ struct RingOrder {
 // Whether an operation runs round a ring.
 [[nodiscard]] bool IsRing(trace::CommOp op);
 
-// Over `collectives` of one group and kind. Ends closer than the clocks' residuals are passed over. O(members).
+// Over `collectives` of one group and kind. Ends closer than the residuals of the members'
+// clocks are passed over; ranks of one host share a clock. O(members).
 [[nodiscard]] RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives);
 
 }  // namespace headway::diagnose

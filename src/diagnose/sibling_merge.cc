@@ -19,32 +19,47 @@ bool IsOfHost(const std::string& cause) {
          cause == "slow-input" || cause == "paused-process";
 }
 
+// What has become of a candidate.
+struct Part {
+  Candidate* candidate = nullptr;
+  std::vector<size_t> ranks;   // rank indices, ascending; empty = joined to another one
+  size_t speaker = 0;          // the rank index that `sentence` is about
+  std::string sentence;        // before it was joined
+  bool is_whole_host = false;  // joined as a host: no member of a group
+};
+
 // The name all parts agree on (at least two thirds of them); "slow-host" where they agree on no more than that the host
 // is to blame; empty = not one cause.
-std::string CommonCause(const std::vector<const Candidate*>& parts, bool is_host) {
+std::string CommonCause(const std::vector<Part*>& parts, bool is_host) {
   std::map<std::string, size_t> counts;
-  for (const Candidate* part : parts) ++counts[part->finding.cause];
+  for (const Part* part : parts) ++counts[part->candidate->finding.cause];
   for (const auto& [cause, n] : counts) {
     if (n * 3 >= parts.size() * 2) return cause;
   }
-  const bool of_host =
-      is_host && std::all_of(parts.begin(), parts.end(), [](const Candidate* p) { return IsOfHost(p->finding.cause); });
+  const bool of_host = is_host && std::all_of(parts.begin(), parts.end(),
+                                              [](const Part* p) { return IsOfHost(p->candidate->finding.cause); });
   return of_host ? "slow-host" : std::string();
 }
 
-Candidate Join(const Job& job, const std::vector<const Candidate*>& parts, const std::vector<size_t>& ranks,
-               const std::string& cause, const char* what) {
+// Joins all parts to the first one.
+void Join(const Job& job, const std::vector<Part*>& parts, const std::string& cause, bool is_host) {
   const auto named =
-      std::find_if(parts.begin(), parts.end(), [&](const Candidate* p) { return p->finding.cause == cause; });
-  Candidate out = named == parts.end() ? *parts.front() : **named;
+      std::find_if(parts.begin(), parts.end(), [&](const Part* p) { return p->candidate->finding.cause == cause; });
+  const Part& speaker = named == parts.end() ? *parts.front() : **named;
+  Part joined{parts.front()->candidate, {}, speaker.speaker, speaker.sentence, is_host};
+  Candidate out = *speaker.candidate;
   out.edit = {};
-  for (const Candidate* part : parts) {
-    out.edit.own.insert(out.edit.own.end(), part->edit.own.begin(), part->edit.own.end());
-    for (size_t s = 0; s < out.excess.size(); ++s) out.excess[s] = std::max(out.excess[s], part->excess[s]);
+  for (Part* part : parts) {
+    const Candidate& candidate = *part->candidate;
+    out.edit.own.insert(out.edit.own.end(), candidate.edit.own.begin(), candidate.edit.own.end());
+    for (size_t s = 0; s < out.excess.size(); ++s) out.excess[s] = std::max(out.excess[s], candidate.excess[s]);
+    joined.ranks.insert(joined.ranks.end(), part->ranks.begin(), part->ranks.end());
+    part->ranks.clear();
   }
+  std::sort(joined.ranks.begin(), joined.ranks.end());
   report::Finding& finding = out.finding;
   report::Scope scope;
-  FillScope(job, ranks, &scope);
+  FillScope(job, joined.ranks, &scope);
   scope.function = named == parts.end() ? "" : finding.scope.function;
   finding.scope = scope;
   finding.cause = cause;
@@ -55,25 +70,34 @@ Candidate Join(const Job& job, const std::vector<const Candidate*>& parts, const
     finding.sentence = "All that the host does for its ranks takes longer than on other hosts.";
     finding.suggestion = "look for CPU limits (cgroup quota), low clocks or other processes on this host";
   } else {
-    finding.sentence = Counted(static_cast<int64_t>(ranks.size()), "rank") + " of one " + what + " alike. For rank " +
-                       std::to_string((*named)->finding.scope.ranks.front()) + ": " + finding.sentence;
+    finding.sentence = Counted(static_cast<int64_t>(joined.ranks.size()), "rank") + " of one " +
+                       (is_host ? "host" : "group") + " alike. For rank " +
+                       std::to_string(job.ranks[joined.speaker].meta.rank) + ": " + joined.sentence;
   }
-  return out;
+  *joined.candidate = std::move(out);
+  *parts.front() = std::move(joined);
 }
 
-// The candidates about `siblings`, by index; empty where they are not struck as one.
-std::vector<size_t> StruckAsOne(const Job& job, const Siblings& siblings, const RankCandidates& candidates,
-                                const std::vector<bool>& gone) {
-  std::vector<size_t> here;
-  size_t elsewhere = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (gone[i] || job.peer_class[candidates[i].first] != siblings.peer_class) continue;
-    const bool is_here = std::binary_search(siblings.ranks.begin(), siblings.ranks.end(), candidates[i].first);
-    is_here ? here.push_back(i) : static_cast<void>(++elsewhere);
+// The parts about `siblings`; empty where they are not struck as one, or already are one part.
+std::vector<Part*> StruckAsOne(const Job& job, const Siblings& siblings, std::vector<Part>* parts) {
+  std::vector<Part*> here;
+  size_t struck = 0, elsewhere = 0;
+  for (Part& part : *parts) {
+    if (part.ranks.empty() || job.peer_class[part.ranks.front()] != siblings.peer_class) continue;
+    size_t common = 0;
+    for (const size_t r : part.ranks) {
+      common += std::find(siblings.ranks.begin(), siblings.ranks.end(), r) != siblings.ranks.end() ? 1 : 0;
+    }
+    if (common == 0 || part.is_whole_host) {
+      elsewhere += part.ranks.size();
+    } else {
+      here.push_back(&part);
+      struck += common;
+    }
   }
   const size_t others = job.classes[static_cast<size_t>(siblings.peer_class)].size() - siblings.ranks.size();
   const size_t least = siblings.is_host ? (siblings.ranks.size() * 3 + 3) / 4 : siblings.ranks.size();
-  if (here.size() < std::max<size_t>(2, least) || others == 0 || elsewhere * 4 > others) here.clear();
+  if (here.size() < 2 || struck < least || others == 0 || elsewhere * 4 > others) here.clear();
   return here;
 }
 
@@ -83,26 +107,19 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
   if (candidates->size() < 2) return;
   std::vector<Siblings> all = SiblingsOfHosts(job);
   for (Siblings& group : SiblingsOfGroups(job)) all.push_back(std::move(group));
-  std::vector<bool> gone(candidates->size(), false);
+  std::vector<Part> parts;
+  for (auto& [rank, candidate] : *candidates) {
+    parts.push_back({&candidate, {rank}, rank, candidate.finding.sentence, false});
+  }
   for (const Siblings& siblings : all) {
-    const std::vector<size_t> struck = StruckAsOne(job, siblings, *candidates, gone);
+    const std::vector<Part*> struck = StruckAsOne(job, siblings, &parts);
     if (struck.empty()) continue;
-    std::vector<const Candidate*> parts;
-    std::vector<size_t> ranks;
-    for (const size_t i : struck) {
-      parts.push_back(&(*candidates)[i].second);
-      ranks.push_back((*candidates)[i].first);
-    }
-    const std::string cause = CommonCause(parts, siblings.is_host);
-    if (cause.empty()) continue;
-    Candidate joined = Join(job, parts, ranks, cause, siblings.is_host ? "host" : "group");
-    (*candidates)[struck.front()].second = std::move(joined);
-    for (size_t k = 1; k < struck.size(); ++k) gone[struck[k]] = true;
-    if (siblings.is_host) gone[struck.front()] = false;
+    const std::string cause = CommonCause(struck, siblings.is_host);
+    if (!cause.empty()) Join(job, struck, cause, siblings.is_host);
   }
   RankCandidates kept;
   for (size_t i = 0; i < candidates->size(); ++i) {
-    if (!gone[i]) kept.push_back(std::move((*candidates)[i]));
+    if (!parts[i].ranks.empty()) kept.push_back(std::move((*candidates)[i]));
   }
   *candidates = std::move(kept);
 }

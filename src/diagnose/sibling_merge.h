@@ -15,11 +15,11 @@ using RankCandidates = std::vector<std::pair<size_t, Candidate>>;
 
 // Joins those of one peer class and
 //   - one host where at least three quarters of the host's ranks in the class are struck, at least two, by one cause
-//   (or,
-//     where they are named differently, by causes of the host);
+//     (or, where they are named differently, by causes of the host);
 //   - one process group of up to 16 ranks where every rank is struck by one cause (tensor-parallel ranks share the work
 //     of one expert, or of one batch);
-// and ranks of the class elsewhere are not. What is joined takes the place of its first part.
+// and ranks of the class elsewhere are not (a quarter of them at most). Groups that overlap are joined into one, a host
+// with nothing else. What is joined takes the place of its first part.
 void MergeSiblings(const Job& job, RankCandidates* candidates);
 
 }  // namespace headway::diagnose

@@ -177,6 +177,32 @@ TEST(CriticalSweep, LongestStretchFindsAPause) {
   EXPECT_EQ(p.steps[0].longest_stretch_start, Us(500));
 }
 
+TEST(CriticalSweep, ALongKernelOrCopyIsNoHole) {
+  // Kernel 0..500, hole 500..600, copy 600..850, hole 850..900, kernel 900..1000: the longest stretch in which nothing
+  // came from the host is the first hole, 100.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("stream 7", EventKind::kKernel, "long", 0, 500, 1)
+                            .Row("stream 7", EventKind::kMemcpy, "copy", 600, 250, 2)
+                            .Row("stream 7", EventKind::kKernel, "short", 900, 100, 3)
+                            .Fold();
+  EXPECT_EQ(p.steps[0].longest_stretch, Us(100));
+  EXPECT_EQ(p.steps[0].longest_stretch_start, Us(500));
+  EXPECT_EQ(p.steps[0].by_class[static_cast<size_t>(WorkClass::kIdle)], Us(150));
+}
+
+TEST(CriticalSweep, AKernelThatBeginsInAHoleCutsIt) {
+  // A pause of the host 250..900 with a kernel 500..600 in it: 250 before it and 300 after it.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "a", 0, 250)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 500, 100, 1)
+                            .Row("main", EventKind::kCpuOp, "b", 900, 100)
+                            .Fold();
+  EXPECT_EQ(p.steps[0].longest_stretch, Us(300));
+  EXPECT_EQ(p.steps[0].longest_stretch_start, Us(600));
+}
+
 TEST(CriticalSweep, DeviceSumsByUnion) {
   // Kernels 0..100 and 50..200, all-reduce 150..400, copy 380..500, launches of correlation 1 and 2 only.
   // compute 200; communication 250, exposed 180 (200..380); copy 120, exposed 100; busy 500; idle 0.

@@ -101,6 +101,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     }
     if (out.steps.size() < 2) out.steps.assign(1, MakeStep(0, first_, last_));
   }
+  const Nanos last_length = out.steps.empty() ? 0 : out.steps.back().marked_end - out.steps.back().start;
   if (out.marked) FollowDevice(front, &out.steps);
   for (size_t i = 0; i < out.steps.size(); ++i) {
     Step& step = out.steps[i];
@@ -114,7 +115,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     for (const Nanos start : comm_starts_) {
       if (start <= last.end) arrival = std::max(arrival, start);
     }
-    if (arrival - last.start > (last.marked_end - last.start) / 2) last.end = arrival;
+    if (arrival - last.start > last_length / 2) last.end = arrival;
   }
   return out;
 }

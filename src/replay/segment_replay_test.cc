@@ -100,6 +100,42 @@ TEST(SegmentReplay, ResumeBeforeTheLastArrivalIsTakenAsMeasured) {
   EXPECT_EQ(t.end[1], 72);
 }
 
+// Ranks 0 and 2 meet, and 1 and 3, but no rank of the one pair meets one of the other: [0, 42] and [100, 142].
+MadeGraph TwoParts() {
+  MadeGraph made;
+  for (size_t rank = 0; rank < 4; ++rank) {
+    const auto meeting = static_cast<int32_t>(rank % 2);
+    made.chains.push_back({MakeMark(MarkKind::kArrive, rank, rank < 2 ? 10 : 30, meeting),
+                           MakeMark(MarkKind::kResume, rank, 0, meeting), MakeMark(MarkKind::kEnd, rank, 7)});
+  }
+  made.starts = {0, 100, 0, 100};
+  made.collectives = {{30, 5}, {130, 5}};
+  made.order = {0, 1};
+  return made;
+}
+
+TEST(SegmentReplay, RanksThatNeverMeetArePartsOfTheirOwn) {
+  const SegmentGraph g = TwoParts().Build();
+  const std::vector<int32_t> parts = PartsOf(g);
+  EXPECT_EQ(parts, (std::vector<int32_t>{0, 1, 0, 1}));
+  EXPECT_EQ(PartsOf(TwoRanks().Build()), (std::vector<int32_t>{0, 0}));
+  // Rank 2's work is 30; at 12 its part takes 12 + 5 + 7, the other one as long as before; the whole ends at 142 still.
+  EXPECT_EQ(ReplaySegments(g).Makespans(g, parts), (std::vector<Nanos>{42, 42}));
+  const SegmentTimes after = ReplaySegments(g, {.own = {{g.Chain(2)[0], 12}}});
+  EXPECT_EQ(after.Makespans(g, parts), (std::vector<Nanos>{24, 42}));
+  EXPECT_EQ(after.Makespan(g), 142);
+}
+
+TEST(SegmentReplay, AThirdMeetingJoinsTheParts) {
+  MadeGraph made = TwoParts();
+  for (const size_t rank : {size_t{0}, size_t{1}}) {
+    made.chains[rank].insert(made.chains[rank].begin() + 2, MakeMark(MarkKind::kArrive, rank, 0, 2));
+  }
+  made.collectives.push_back({135, 0});
+  made.order = {0, 1, 2};
+  EXPECT_EQ(PartsOf(made.Build()), (std::vector<int32_t>{0, 0, 0, 0}));
+}
+
 TEST(SegmentReplay, EmptyGraph) {
   const SegmentGraph g = MadeGraph().Build();
   EXPECT_EQ(ReplaySegments(g).Makespan(g), 0);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices that stand idle behind their host.
+#include <gtest/gtest.h>
+
+#include "diagnose/analyses.h"
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Two ranks; a step is 100 ms of kernels, `idle` behind the host, and an all-reduce of 1 ms.
+struct Plan {
+  Nanos idle = Ms(30);
+  int launches = 100;
+  int syncs = 0;
+  Nanos longest_hole = Us(300);
+};
+
+std::vector<Candidate> Analyse(const Plan& plan) {
+  MadeMesh mesh({.ranks = 2});
+  const int dp = mesh.Group("mesh_dp", {0, 1});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int r = 0; r < 2; ++r) {
+      mesh.Work(r, WorkClass::kIdle, "(nothing recorded)", plan.idle);
+      pattern::Step& step = mesh.StepOf(r);
+      step.device_rows = 100;
+      step.launches = plan.launches;
+      step.syncs = plan.syncs;
+      step.longest_stretch = plan.longest_hole;
+      step.longest_stretch_function = 0;  // the hole
+    }
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunDeviceAnalysis).candidates;
+}
+
+TEST(DeviceAnalysis, ManyHolesWithoutWaitsAreLaunchBound) {
+  // 30 of 131 ms: above a fifth, a warning.
+  const std::vector<Candidate> found = Analyse({});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "launch-bound");
+  EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(30)));
+  EXPECT_FALSE(found[0].at_most_info);
+}
+
+TEST(DeviceAnalysis, ManyHolesAfterWaitsAreHiddenSyncs) {
+  // 150 us of idle time a wait, about what it takes to launch again.
+  Plan plan;
+  plan.syncs = 200;
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "hidden-sync");
+  EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(30)));
+}
+
+TEST(DeviceAnalysis, OneOrTwoWaitsReadTheLoss) {
+  Plan plan;
+  plan.syncs = 2;
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "launch-bound");
+}
+
+TEST(DeviceAnalysis, MoreIdleTimeThanWaitsExplainIsLaunchBound) {
+  // 5 ms a wait.
+  Plan plan;
+  plan.syncs = 6;
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "launch-bound");
+}
+
+TEST(DeviceAnalysis, LittleIdleTimeIsARemarkOnlyWhereWaitsCauseIt) {
+  // 1.5 of 102.5 ms.
+  Plan plan;
+  plan.idle = Us(1500);
+  EXPECT_TRUE(Analyse(plan).empty());
+  plan.syncs = 8;
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "hidden-sync");
+  EXPECT_TRUE(found[0].at_most_info);
+}
+
+TEST(DeviceAnalysis, OneLongHoleIsNoLaunch) {
+  Plan plan;
+  plan.longest_hole = Ms(25);
+  EXPECT_TRUE(Analyse(plan).empty());
+}
+
+TEST(DeviceAnalysis, GapsInsideAGraphAreNotTheHosts) {
+  Plan plan;
+  plan.launches = 2;
+  EXPECT_TRUE(Analyse(plan).empty());
+}
+
+}  // namespace
+}  // namespace headway::diagnose

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who enters the window late, and who only seems to.
+#include <gtest/gtest.h>
+
+#include "diagnose/analyses.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+// Two tp pairs, and all four in dp, six steps. Every rank works 50 ms to its tp all-reduce and 80 ms in the rest of the
+// step, which for ranks 0 and 1 lie before the dp all-reduce; of ranks 2 and 3 the last 30 lie behind it. So these
+// begin every step 30 ms after the others, and come to tp 30 ms after them, though nobody waits for them. `late` on
+// top, before the first step.
+std::vector<pattern::RankPattern> Make(Nanos late, Nanos place = Ms(30), int per_host = 4) {
+  MadeMesh mesh({.ranks = 4, .per_host = per_host});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (const int r : {2, 3}) mesh.Delay(r, place + late);
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r < 2 ? Ms(80) : Ms(80) - place);
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+    for (const int r : {2, 3}) mesh.Compute(r, place);
+  }
+  return mesh.Make();
+}
+
+TEST(LateEntry, ARanksUsualPlaceInTheProgramIsNotLateness) {
+  Look look(Make(0));
+  EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
+}
+
+TEST(LateEntry, WhatComesOnTopOfItIs) {
+  // 40 ms later than their place: the first dp all-reduce ends 40 later, 6.7 ms a step.
+  const Diagnosis d = Diagnose(Make(Ms(40)));
+  ASSERT_EQ(d.findings.size(), 1U);
+  EXPECT_EQ(d.findings[0].cause, "late-entry");
+  EXPECT_EQ(d.findings[0].scope.ranks, (std::vector<RankId>{2, 3}));
+  EXPECT_NEAR(static_cast<double>(d.findings[0].recoverable_per_step), 40e6 / 6, 1e4);
+  EXPECT_EQ(d.findings[0].worst_step, Ms(40));
+}
+
+TEST(LateEntry, WithoutAPlaceOfTheirOwnAllOfItIs) {
+  Look look(Make(Ms(40), 0));
+  const std::vector<Candidate> found = look.Run(RunLateEntryAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2, 3}));
+  EXPECT_EQ(found[0].excess.front(), Ms(40));
+}
+
+TEST(LateEntry, AnUncertainClockIsNoLateness) {
+  // Ranks 2 and 3 on a host of their own, 40 ms late on a clock that may be off by 25: 50 between two of that kind.
+  Look look(Make(Ms(40), 0, 2));
+  ASSERT_EQ(look.job.comms.clocks.size(), 2U);
+  EXPECT_EQ(look.Run(RunLateEntryAnalysis).candidates.size(), 1U);
+  look.job.comms.clocks[1].residual = Ms(25);
+  EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
+}
+
+TEST(LateEntry, AHostBehindThatHoldsNobodyUp) {
+  // Rank 3 begins 40 ms after the others, and has caught up at the first meeting: its host marks the step later.
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  mesh.Delay(3, Ms(40));
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, s == 0 && r == 3 ? Ms(60) : Ms(100));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
+}
+
+TEST(LateEntry, ASlowRankWasSlowBeforeTheWindowToo) {
+  // Rank 3 needs 20 ms more in every step, and came 20 ms late: the step before was like the others.
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  mesh.Delay(3, Ms(20));
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r == 3 ? Ms(120) : Ms(100));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
+}
+
+}  // namespace
+}  // namespace headway::diagnose

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Longer steps that move from replica to replica, and what looks like it.
+#include "diagnose/moving_imbalance.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "diagnose/diagnosis.h"
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Eight ranks, four replicas of two; a step is 100 ms of kernels plus `more(rank, step)`, a hole of `pause(rank,
+// step)`, an all-reduce of each replica and one of all.
+struct Plan {
+  int steps = 9;
+  bool device = true;
+  std::function<Nanos(int, int)> more = [](int, int) { return Nanos{0}; };
+  std::function<Nanos(int, int)> pause = [](int, int) { return Nanos{0}; };
+};
+
+std::vector<pattern::RankPattern> Make(const Plan& plan) {
+  MadeMesh mesh({.ranks = 8, .device = plan.device});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < plan.steps; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      mesh.Compute(r, Ms(100) + plan.more(r, s));
+      mesh.Work(r, WorkClass::kIdle, "(nothing recorded)", plan.pause(r, s));
+    }
+    for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return mesh.Make();
+}
+
+// Ranks 0-1, 2-3 and 4-5 in turn compute for 20 ms longer.
+Nanos InTurn(int rank, int step) { return rank / 2 == step % 3 ? Ms(20) : 0; }
+
+TEST(MovingImbalance, ThreeReplicasInTurn) {
+  Plan plan;
+  plan.more = InTurn;
+  Look look(Make(plan));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->candidate.finding.cause, "data-imbalance");
+  EXPECT_TRUE(found->candidate.finding.scope.ranks.empty());
+  EXPECT_FALSE(found->candidate.at_most_info);
+  EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(9, Ms(20)));
+}
+
+TEST(MovingImbalance, ItsPriceIsWhatEachStepWaitsForItsLongestReplica) {
+  Plan plan;
+  plan.more = InTurn;
+  const Diagnosis d = Diagnose(Make(plan));
+  ASSERT_EQ(d.findings.size(), 1U);
+  EXPECT_EQ(d.findings[0].id, "data-imbalance-moving");
+  EXPECT_NEAR(static_cast<double>(d.findings[0].recoverable_per_step), 20e6, 1e5);
+}
+
+TEST(MovingImbalance, TwoRanksThatAreAlwaysStruckTogetherDoNotMove) {
+  // Three ranks, each in a third of the steps, would do; but of these two are one thing: only two things take turns.
+  Plan plan;
+  plan.more = [](int r, int s) { return (r < 2 && s % 3 == 0) || (r == 2 && s % 3 == 1) ? Ms(20) : 0; };
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
+TEST(MovingImbalance, ThreeRanksOnTheirOwnDoMove) {
+  Plan plan;
+  plan.more = [](int r, int s) { return r % 2 == 0 && r < 6 && s % 3 == r / 2 ? Ms(20) : 0; };
+  Look look(Make(plan));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 2, 4}));
+}
+
+TEST(MovingImbalance, OneReplicaInMostOfTheStruckStepsDoesNotMove) {
+  // Replica 0 in five of nine steps, two others once each: five of seven struck ones.
+  Plan plan;
+  plan.more = [](int r, int s) { return s < 7 && r / 2 == (s < 5 ? 0 : s - 4) ? Ms(20) : 0; };
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
+TEST(MovingImbalance, ARankStruckInMostStepsIsACaseOfItsOwn) {
+  // Rank 6 in seven of nine steps, beside three replicas in turn.
+  Plan plan;
+  plan.more = [](int r, int s) { return InTurn(r, s) + (r == 6 && s < 7 ? Ms(20) : 0); };
+  Look look(Make(plan));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(MovingImbalance, TwoAtATimeDoNotTakeTurns) {
+  // Ranks 0, 2, 4 and 6 in steps 0-3, 2-5, 4-7 and 6, 7, 8, 0: 16 times in nine steps.
+  Plan plan;
+  plan.more = [](int r, int s) { return r % 2 == 0 && (s - r + 9) % 9 < 4 ? Ms(20) : 0; };
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
+TEST(MovingImbalance, PausesOfOneRankAfterTheOtherAreNot) {
+  // In each step another rank stands still: no work is longer.
+  Plan plan;
+  plan.pause = [](int r, int s) { return r == s % 8 ? Ms(20) : 0; };
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
+TEST(MovingImbalance, APauseBesideItIsLeftToItsRank) {
+  Plan plan;
+  plan.more = InTurn;
+  plan.pause = [](int r, int s) { return r == 6 && s == 4 ? Ms(60) : 0; };
+  Look look(Make(plan));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(9, Ms(20)));
+}
+
+TEST(MovingImbalance, OnSharedProcessorsAFewStruckStepsAreChance) {
+  // Three ranks in three of nine steps. A device's kernels do not get longer by chance; what shares processors does.
+  Plan plan;
+  plan.more = [](int r, int s) { return r % 2 == 0 && r < 6 && s == r + 1 ? Ms(20) : 0; };
+  EXPECT_TRUE(FindMovingImbalance(Look(Make(plan)).In()).has_value());
+  plan.device = false;
+  EXPECT_FALSE(FindMovingImbalance(Look(Make(plan)).In()).has_value());
+}
+
+TEST(MovingImbalance, TwoStepsSayNothing) {
+  Plan plan;
+  plan.steps = 2;
+  plan.more = InTurn;
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
+}  // namespace
+}  // namespace headway::diagnose

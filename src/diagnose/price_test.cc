@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What removing a cause brings, where a job falls into parts that could not be joined.
+#include "diagnose/price.h"
+
+#include <gtest/gtest.h>
+
+#include "diagnose/made_mesh.h"
+#include "diagnose/own_edit.h"
+
+namespace headway::diagnose {
+namespace {
+
+// Pairs {0, 1} and {2, 3} that never meet; the second pair's files begin half a second later. A step is 100 ms and an
+// all-reduce of 1 ms; rank 1 takes `more` ms more, and rank 3 `other`.
+Job TwoParts(Nanos more, Nanos other = 0) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
+  for (const int r : {2, 3}) mesh.Delay(r, Ms(500));
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Compute(1, more);
+    mesh.Compute(3, other);
+    for (const int g : dp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return JoinJob(mesh.Make());
+}
+
+Candidate SlowRank(const Job& job, size_t rank, size_t peer, Nanos by) {
+  Candidate candidate;
+  candidate.finding.id = "slow-" + std::to_string(rank);
+  candidate.finding.scope.ranks = {static_cast<RankId>(rank)};
+  candidate.excess.assign(job.num_steps(), by);
+  RemoveOwnTime(job, rank, {peer}, candidate.excess, &candidate.edit);
+  return candidate;
+}
+
+TEST(Price, APartIsPricedByItsOwnLength) {
+  // The whole ends when the second pair does, whatever rank 1 costs the first one: 20 ms a step.
+  const Job job = TwoParts(Ms(20));
+  EXPECT_EQ(replay::PartsOf(job.graph), (std::vector<int32_t>{0, 0, 1, 1}));
+  EXPECT_DOUBLE_EQ(job.replay_error.max, 0);
+  const Priced priced = PriceCandidates(job, {SlowRank(job, 1, 0, Ms(20))});
+  ASSERT_EQ(priced.findings.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(priced.findings[0].recoverable_per_step), 20e6, 10);
+  EXPECT_EQ(priced.findings[0].victims, (std::vector<RankId>{0}));
+  EXPECT_NEAR(static_cast<double>(priced.all_removed_per_step), 20e6, 10);
+}
+
+TEST(Price, OfTwoPartsTheOneThatGainsMostCounts) {
+  // Alone 20 and 30; both together 30, as the parts wait for one another unseen. The first brings nothing beyond the
+  // second: (20 + 0) / 2; the second (30 + 10) / 2.
+  const Job job = TwoParts(Ms(20), Ms(30));
+  const Priced priced = PriceCandidates(job, {SlowRank(job, 1, 0, Ms(20)), SlowRank(job, 3, 2, Ms(30))});
+  ASSERT_EQ(priced.findings.size(), 2U);
+  EXPECT_EQ(priced.findings[0].id, "slow-3");
+  EXPECT_NEAR(static_cast<double>(priced.findings[0].recoverable_per_step), 20e6, 10);
+  EXPECT_NEAR(static_cast<double>(priced.findings[1].recoverable_per_step), 10e6, 10);
+  EXPECT_NEAR(static_cast<double>(priced.all_removed_per_step), 30e6, 10);
+}
+
+}  // namespace
+}  // namespace headway::diagnose

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of two candidates says nothing that the other one does not say.
+#include "diagnose/repeats.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace headway::diagnose {
+namespace {
+
+Candidate Of(const std::string& id, const std::string& cause, std::vector<RankId> ranks, std::vector<Nanos> excess) {
+  Candidate candidate;
+  candidate.finding.id = id;
+  candidate.finding.cause = cause;
+  candidate.finding.scope.ranks = std::move(ranks);
+  candidate.excess = std::move(excess);
+  return candidate;
+}
+
+std::string Left(std::vector<Candidate> candidates) {
+  DropRepeats(&candidates);
+  std::string out;
+  for (const Candidate& c : candidates) out += c.finding.id;
+  return out;
+}
+
+TEST(Repeats, OneRankOfAllThatAreStruckAlike) {
+  const Candidate all = Of("a", "slow-input", {0, 1, 2, 3}, {10, 10, 10});
+  EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {8, 0, 10})}), "a");
+  EXPECT_EQ(Left({Of("b", "slow-input", {1}, {8, 0, 10}), all}), "a");
+}
+
+TEST(Repeats, ARankThatIsStruckHarderStays) {
+  const Candidate all = Of("a", "slow-input", {0, 1, 2, 3}, {10, 10, 10});
+  EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {8, 0, 12})}), "ab");
+}
+
+TEST(Repeats, OtherStepsOtherRanksAndOtherCausesStay) {
+  const Candidate all = Of("a", "slow-input", {0, 1, 2, 3}, {10, 0, 0});
+  EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {0, 5, 5})}), "ab");
+  EXPECT_EQ(Left({all, Of("b", "slow-input", {3, 4}, {5, 0, 0})}), "ab");
+  EXPECT_EQ(Left({all, Of("b", "gc-pause", {1}, {5, 0, 0})}), "ab");
+}
+
+TEST(Repeats, OfEqualRanksTheLaterGoesWhateverItCosts) {
+  const Candidate first = Of("a", "slow-input", {0, 1}, {10, 0, 10});
+  EXPECT_EQ(Left({first, Of("b", "slow-input", {0, 1}, {0, 5, 99})}), "a");
+  EXPECT_EQ(Left({first, Of("b", "slow-input", {0, 1}, {0, 99, 0})}), "ab");
+}
+
+TEST(Repeats, ThreeOfAKindLeaveOne) {
+  const std::vector<Nanos> cost = {10, 10};
+  EXPECT_EQ(Left({Of("a", "x", {0}, cost), Of("b", "x", {0, 1}, cost), Of("c", "x", {0, 1}, cost)}), "b");
+}
+
+TEST(Repeats, WhatGoesItselfCoversNothing) {
+  // b goes as a names the same ranks. c costs something in the second step only, of which a says nothing.
+  EXPECT_EQ(Left({Of("a", "x", {0, 1}, {10, 0}), Of("b", "x", {0, 1}, {10, 10}), Of("c", "x", {0}, {0, 10})}), "ac");
+}
+
+TEST(Repeats, WhatNamesNoRankStays) {
+  EXPECT_EQ(Left({Of("a", "x", {}, {10}), Of("b", "x", {}, {10}), Of("c", "x", {0}, {10})}), "abc");
+}
+
+}  // namespace
+}  // namespace headway::diagnose

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks are suspect, and in which steps.
+#include "diagnose/suspects.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Ranks in one group; a step is kernels of `compute(rank, step)`, a hole of `hole(rank, step)`, and an all-reduce.
+struct Plan {
+  int ranks = 8;
+  int steps = 16;
+  bool device = true;
+  std::function<Nanos(int, int)> compute = [](int, int) { return Ms(100); };
+  std::function<Nanos(int, int)> hole = [](int, int) { return Nanos{0}; };
+};
+
+std::vector<pattern::RankPattern> Make(const Plan& plan) {
+  MadeMesh::Members all;
+  for (int r = 0; r < plan.ranks; ++r) all.push_back(r);
+  MadeMesh mesh({.ranks = plan.ranks, .device = plan.device});
+  const int world = mesh.Group("mesh_dp", all);
+  for (int s = 0; s < plan.steps; ++s) {
+    mesh.Step();
+    for (const int r : all) {
+      mesh.Compute(r, plan.compute(r, s));
+      mesh.Work(r, WorkClass::kIdle, "(nothing recorded)", plan.hole(r, s));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return mesh.Make();
+}
+
+// Every step has the eight values -1.75, -1.25 … 1.75 ms on its eight ranks, each rank every value once in eight steps.
+// Beyond the middle of the other seven (which is 0.25 above the middle of all without a low one, 0.25 below it without
+// a high one) that is -2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2: usually 0, and of that 1.4826 * 1.25 = 1.85 ms is a rank's
+// deviation; of its own time's about its own middle 1.4826 * 1 = 1.48, the smaller one.
+Nanos Wobble(int rank, int step) { return (2 * ((rank + step) % 8) - 7) * Us(250); }
+
+TEST(Suspects, ALevelThatNoSingleStepShows) {
+  // Rank 2 takes 1.5 ms more in every step. In no step is that more than 1.5 + 2 ms, where 3 * 1.48 = 4.4 are needed.
+  // Its level over 64 steps can be off by 1.48 / 8: five times that, 0.93, is less than 1.5; so are 1 % of the step
+  // and 3.5 times the least difference between ranks (0.3 % of the step).
+  Plan plan;
+  plan.steps = 64;
+  plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s) + (r == 2 ? Us(1500) : 0); };
+  Look look(Make(plan));
+  EXPECT_EQ(StrikeSingleSteps(look.job, look.excess, 2).struck, 0U);
+  const std::vector<Suspect> suspects = FindSuspects(look.In());
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_EQ(suspects[0].rank, 2U);
+  // Struck where the excess reaches half of the level: 1, 2, 2.5, 3 and 3.5 ms of every eight steps, 12 ms in all.
+  EXPECT_EQ(suspects[0].struck, 40U);
+  EXPECT_EQ(suspects[0].total, Ms(96));
+}
+
+TEST(Suspects, FewerStepsDoNotShowThatLevel) {
+  // Of 16 steps the level may be off by 1.48 / 4; five times that is 1.85.
+  Plan plan;
+  plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s) + (r == 2 ? Us(1500) : 0); };
+  Look look(Make(plan));
+  EXPECT_TRUE(FindSuspects(look.In()).empty());
+}
+
+TEST(Suspects, WobbleAloneMakesNobodySuspect) {
+  Plan plan;
+  plan.steps = 64;
+  plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s); };
+  Look look(Make(plan));
+  EXPECT_TRUE(FindSuspects(look.In()).empty());
+}
+
+// 20 steps of 101 ms: half a per cent of the window is 10.1 ms.
+Plan OneLongStep(Nanos by) {
+  Plan plan;
+  plan.steps = 20;
+  plan.compute = [by](int r, int s) { return Ms(100) + (r == 1 && s == 5 ? by : 0); };
+  return plan;
+}
+
+TEST(Suspects, OneFarStep) {
+  // 5 ms stand out far: more than 2 % of the step and six times the noise (0.3 % of it).
+  Look look(Make(OneLongStep(Ms(5))));
+  const std::vector<Suspect> suspects = FindSuspects(look.In());
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_EQ(suspects[0].rank, 1U);
+  EXPECT_EQ(suspects[0].total, Ms(5));
+  EXPECT_EQ(suspects[0].StruckSteps(), (std::vector<size_t>{5}));
+}
+
+TEST(Suspects, OneStepALittleLongerIsNobodysFault) {
+  // 1.5 ms strikes the step (above 1 % of it) but neither stands out far nor adds up.
+  Look look(Make(OneLongStep(Us(1500))));
+  EXPECT_EQ(StrikeSingleSteps(look.job, look.excess, 1).struck, 1U);
+  EXPECT_TRUE(FindSuspects(look.In()).empty());
+}
+
+// Kernels vary with the data by four times the wobble; rank 3 stands still for 2 ms in every step.
+Plan HolesBetweenKernels(bool device) {
+  Plan plan;
+  plan.device = device;
+  plan.compute = [](int r, int s) { return Ms(100) + 4 * Wobble(r, s); };
+  plan.hole = [](int r, int) { return r == 3 ? Ms(2) : 0; };
+  return plan;
+}
+
+TEST(Suspects, HolesShowBesideWhatDevicesCompute) {
+  // All own time is noisy by 4 * 1.48 ms. Without the kernels rank 3's 2 ms are all there is, in each of 16 steps.
+  Look look(Make(HolesBetweenKernels(true)));
+  const std::vector<Suspect> suspects = FindSuspects(look.In());
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_EQ(suspects[0].rank, 3U);
+  EXPECT_EQ(suspects[0].table, &look.beside_compute);
+  EXPECT_EQ(suspects[0].cost, std::vector<Nanos>(16, Ms(2)));
+}
+
+TEST(Suspects, WithoutDevicesThereIsNothingBesideCompute) {
+  Look look(Make(HolesBetweenKernels(false)));
+  EXPECT_TRUE(FindSuspects(look.In()).empty());
+}
+
+TEST(Suspects, ALoneRankHasNoPeers) {
+  Plan plan;
+  plan.ranks = 1;
+  plan.compute = [](int, int s) { return s == 5 ? Ms(200) : Ms(100); };
+  Look look(Make(plan));
+  EXPECT_TRUE(FindSuspects(look.In()).empty());
+}
+
+TEST(Suspects, LongestFirst) {
+  Plan plan;
+  plan.compute = [](int r, int) { return Ms(100) + (r == 2 ? Ms(5) : r == 6 ? Ms(9) : 0); };
+  Look look(Make(plan));
+  const std::vector<Suspect> suspects = FindSuspects(look.In());
+  ASSERT_EQ(suspects.size(), 2U);
+  EXPECT_EQ(suspects[0].rank, 6U);
+  EXPECT_EQ(suspects[1].rank, 2U);
+}
+
+}  // namespace
+}  // namespace headway::diagnose
