@@ -29,6 +29,7 @@ FAMILY = {
     "late_entry": {"late-entry"},
     "lost_overlap": {"lost-overlap"},
     "small_collectives": {"small-collectives"},
+    "uniform_slowdown": {"uniform-slow"},
 }
 
 # Where no Python stacks were recorded nothing names these: a hole in the main thread is what the trace holds of them.

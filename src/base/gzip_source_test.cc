@@ -108,7 +108,7 @@ TEST(GzipSourceFault, CorruptAtEveryByte) {
       std::string corrupt = packed;
       corrupt[at] = static_cast<char>(corrupt[at] ^ flip);
       const Unpacking coarse = Unpack(corrupt);
-      EXPECT_TRUE(coarse.damage != "" || coarse.text == SampleText()) << "byte " << at << " flip " << flip;
+      EXPECT_TRUE(!coarse.damage.empty() || coarse.text == SampleText()) << "byte " << at << " flip " << flip;
       for (const size_t chunk : {at % 8 == 0 ? size_t{1} : size_t{17}, size_t{300}}) {
         const Unpacking fine = Unpack(corrupt, chunk);
         EXPECT_EQ(coarse.damage, fine.damage) << "byte " << at << " flip " << flip << " chunk " << chunk;

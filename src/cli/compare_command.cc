@@ -110,6 +110,9 @@ int RunCompare(std::span<const std::string> args) {
     if (!in) return Fail("compare", in.error());
     RemarkProblems("compare", in->problems, flags.quiet);
     runs.push_back(diagnose::Diagnose(std::move(in->ranks)));
+    if (diagnose::LacksTime(runs.back().job)) {
+      return Fail("compare", {ErrorCode::kCorrupt, diagnose::WhyNoTime(runs.back().job), path});
+    }
   }
   const diagnose::Comparison comparison = diagnose::Compare(runs[0], runs[1]);
   const bool regression = diagnose::IsRegression(comparison, threshold);

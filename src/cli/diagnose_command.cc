@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway diagnose: the main job.
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "base/file_io.h"
@@ -82,6 +83,24 @@ Result<void> CheckFlags(const DiagnoseFlags& flags) {
   if (flags.steps.empty()) return {};
   if (const auto steps = diagnose::ParseSteps(flags.steps); !steps) return std::unexpected(steps.error());
   return {};
+}
+
+// Leaves the wanted steps in all patterns.
+Result<void> Select(const std::string& steps, std::vector<pattern::RankPattern>* ranks) {
+  const auto [first, last] = diagnose::ParseSteps(steps).value();
+  int64_t lowest = INT64_MAX, highest = INT64_MIN;
+  bool any = false;
+  for (pattern::RankPattern& rank : *ranks) {
+    for (const pattern::Step& step : rank.steps) {
+      lowest = std::min(lowest, step.number);
+      highest = std::max(highest, step.number);
+    }
+    diagnose::SelectSteps(first, last, &rank);
+    any = any || !rank.steps.empty();
+  }
+  if (any || lowest > highest) return {};
+  return MakeError(ErrorCode::kInvalidArgument, "--steps " + steps + ": these files hold steps #" +
+                                                    std::to_string(lowest) + " to #" + std::to_string(highest));
 }
 
 int ListAnalyses() {
@@ -169,8 +188,9 @@ int RunDiagnose(std::span<const std::string> args) {
   if (!in) return Fail("diagnose", in.error());
   RemarkProblems("diagnose", in->problems, flags.quiet);
   if (!flags.steps.empty()) {
-    const auto [first, last] = diagnose::ParseSteps(flags.steps).value();
-    for (pattern::RankPattern& rank : in->ranks) diagnose::SelectSteps(first, last, &rank);
+    if (const Result<void> selected = Select(flags.steps, &in->ranks); !selected) {
+      return Fail("diagnose", selected.error());
+    }
   }
   diagnose::Diagnosis diagnosis = diagnose::Diagnose(
       std::move(in->ranks), {flags.skip, in->load_function_steps, ThreadCount(flags.ingest.threads)});
@@ -179,16 +199,19 @@ int RunDiagnose(std::span<const std::string> args) {
     Result<Ingested> then = Ingest({flags.baseline}, flags.ingest);
     if (!then) return Fail("diagnose", then.error());
     RemarkProblems("diagnose", then->problems, flags.quiet);
-    const diagnose::Comparison comparison = diagnose::Compare(
-        diagnose::Diagnose(std::move(then->ranks), {flags.skip, {}, ThreadCount(flags.ingest.threads)}), diagnosis);
+    const diagnose::Diagnosis before =
+        diagnose::Diagnose(std::move(then->ranks), {flags.skip, {}, ThreadCount(flags.ingest.threads)});
+    if (diagnose::LacksTime(before.job)) {
+      return Fail("diagnose", {ErrorCode::kCorrupt, diagnose::WhyNoTime(before.job), flags.baseline});
+    }
+    const diagnose::Comparison comparison = diagnose::Compare(before, diagnosis);
     extra = diagnose::ComparisonSections(comparison);
     std::vector<report::Finding> uniform = diagnose::UniformFindings(comparison, diagnosis.job);
     diagnosis.findings.insert(diagnosis.findings.begin(), uniform.begin(), uniform.end());
   }
   if (Result<void> done = Publish(diagnosis, std::move(extra), flags); !done) return Fail("diagnose", done.error());
   if (diagnose::LacksTime(diagnosis.job)) {
-    return Fail("diagnose", {ErrorCode::kCorrupt, "the steps have no length: the clocks in these files say nothing",
-                             flags.paths.front()});
+    return Fail("diagnose", {ErrorCode::kCorrupt, diagnose::WhyNoTime(diagnosis.job), flags.paths.front()});
   }
   if (diagnose::LacksCommunication(diagnosis.job)) {
     return Fail("diagnose", {ErrorCode::kCorrupt,

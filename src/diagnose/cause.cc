@@ -33,11 +33,13 @@ WorkClass Dominant(const Explanation& why) {
   return static_cast<WorkClass>(best);
 }
 
-std::string Times(const Explanation& why) {
-  if (why.only_here) return "takes " + FormatDuration(why.node_own) + " here and next to nothing on its peers";
+std::string Times(const Explanation& why, const CauseContext& context) {
+  const std::string others = context.against_own_steps ? "in its other steps" : "on its peers";
+  const std::string during = context.when.kind == report::WhenKind::kOnce ? "this step" : "these steps";
+  if (why.only_here) return "takes " + FormatDuration(why.node_own) + " here and next to nothing " + others;
   const double ratio = why.node_peers > 0 ? static_cast<double>(why.node_own) / static_cast<double>(why.node_peers) : 0;
-  return "takes " + FormatRatio(ratio) + " the time it takes on its peers (" + FormatDuration(why.node_own) +
-         " against " + FormatDuration(why.node_peers) + " over these steps)";
+  return "takes " + FormatRatio(ratio) + " the time it takes " + others + " (" + FormatDuration(why.node_own) +
+         " against " + FormatDuration(why.node_peers) + " over " + during + ")";
 }
 
 bool Proportional(const Explanation& why) {
@@ -93,21 +95,21 @@ Cause StoodStill(const Explanation& why, const CauseContext& context) {
 }
 
 // Causes that the function's own name gives away.
-Cause ByName(const Explanation& why) {
+Cause ByName(const Explanation& why, const CauseContext& context) {
   const std::string path = Lower(why.function + " " + why.leaf);
   if (HasAny(path, {"gc.collect", "function collect>", "gc.py"})) {
-    return {"gc-pause", why.function, "Python's garbage collector runs (" + why.brief + "): it " + Times(why),
+    return {"gc-pause", why.function, "Python's garbage collector runs (" + why.brief + "): it " + Times(why, context),
             "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same "
             "step"};
   }
   if (HasAny(path, {"checkpoint", "serialization.py", "torch.save", "save_state", "_save"})) {
-    return {"checkpoint-stall", why.function, why.brief + " " + Times(why),
+    return {"checkpoint-stall", why.function, why.brief + " " + Times(why, context),
             "write checkpoints asynchronously or from a copy in host memory"};
   }
   if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
                     "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
                     "convert_frame"})) {
-    return {"compile-or-load", why.function, why.brief + " " + Times(why),
+    return {"compile-or-load", why.function, why.brief + " " + Times(why, context),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }
   return {};
@@ -116,7 +118,7 @@ Cause ByName(const Explanation& why) {
 }  // namespace
 
 Cause NameCause(const Explanation& why, const CauseContext& context) {
-  if (Cause named = ByName(why); !named.name.empty()) return named;
+  if (Cause named = ByName(why, context); !named.name.empty()) return named;
   const WorkClass dominant = Dominant(why);
   const std::string leaf = Lower(why.leaf);
   const bool one_piece = context.longest_stretch * 10 >= context.excess * 6;
@@ -139,18 +141,20 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     case WorkClass::kInput:
       return {"slow-input", why.function,
               "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.brief) + ") " +
-                  Times(why),
+                  Times(why, context),
               "look at this rank's storage and loader workers; prefetch more batches (num_workers, prefetch_factor)"};
     case WorkClass::kMemory:
       if (HasAny(leaf, {"pageable"})) {
-        return {"unpinned-copy", why.function, "Copies from pageable memory: " + why.brief + " " + Times(why),
+        return {"unpinned-copy", why.function, "Copies from pageable memory: " + why.brief + " " + Times(why, context),
                 "use pin_memory=True and non_blocking=True"};
       }
-      return {"slow-copy", why.function, "Copies between host and device are slow: " + why.brief + " " + Times(why),
+      return {"slow-copy", why.function,
+              "Copies between host and device are slow: " + why.brief + " " + Times(why, context),
               "check PCIe link width and generation of this device, and NUMA placement of the process"};
     case WorkClass::kRuntime:
       if (HasAny(leaf, {"synchronize", "memcpy"})) {
-        return {"hidden-sync", why.function, "The host waits for the device in " + why.brief + ", which " + Times(why),
+        return {"hidden-sync", why.function,
+                "The host waits for the device in " + why.brief + ", which " + Times(why, context),
                 "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
       }
       break;
@@ -160,7 +164,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     const bool more_calls = why.node_calls * 10 > why.node_peer_calls * 12 && why.node_calls - why.node_peer_calls > 2;
     if (why.only_here || (why.node >= 0 && more_calls)) {
       return {
-          "data-imbalance", why.function, "It computes more than its peers: " + why.brief + " " + Times(why),
+          "data-imbalance", why.function, "It computes more than its peers: " + why.brief + " " + Times(why, context),
           "balance what each rank gets (tokens, sequence lengths, experts); without token counts in the trace a slower "
           "device cannot be excluded"};
     }
@@ -169,7 +173,15 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
               "Its compute kernels take " + FormatRatio(why.ratio) + " the time of the same kernels on its peers",
               "check power, cooling and clocks of this device, or move the rank"};
     }
-    return {"slow-device", why.function, "Its kernel " + why.brief + " " + Times(why) + "; other kernels do not",
+    if (why.node < 0) {
+      return {"slow-device", "",
+              "Its compute kernels take " + FormatRatio(why.ratio) +
+                  " the time of the same kernels on its peers, some of "
+                  "them much more than others",
+              "check this device; if the kernels' inputs are larger here, balance the data"};
+    }
+    return {"slow-device", why.function,
+            "Its kernel " + why.brief + " " + Times(why, context) + "; other kernels do not",
             "check this device; if the kernel's input is larger here, balance the data"};
   }
   const bool one_function = why.node >= 0 && !why.leaf.empty();
@@ -202,7 +214,8 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     return {"slow-host", "", "Its own time is longer, spread over many functions, none of which stands out",
             "look for CPU contention on this host; record Python stacks to name the code"};
   }
-  return {"slow-host-code", why.function, why.brief + " " + Times(why), "look at what this function does on this rank"};
+  return {"slow-host-code", why.function, why.brief + " " + Times(why, context),
+          "look at what this function does on this rank"};
 }
 
 }  // namespace headway::diagnose

@@ -99,12 +99,12 @@ void Compare(const Job& job, const Places& places, std::vector<Nanos> Channel::*
 }
 
 void CompareSiblings(const Job& job, std::vector<Channel>* channels) {
-  std::map<std::tuple<int32_t, size_t, uint64_t>, Places> alike;  // (family, step, likeness)
+  std::map<std::tuple<int32_t, size_t, size_t, uint64_t>, Places> alike;  // (family, step, calls, likeness)
   for (size_t i = 0; i < channels->size(); ++i) {
     const Channel& channel = (*channels)[i];
     for (size_t s = 0; s < job.num_steps(); ++s) {
       if (channel.CallsOf(s).empty()) continue;
-      alike[{channel.family, s, LikenessOf(job, channel, s)}].emplace_back(i, s);
+      alike[{channel.family, s, channel.CallsOf(s).size(), LikenessOf(job, channel, s)}].emplace_back(i, s);
     }
   }
   for (const auto& [key, places] : alike) {
@@ -114,9 +114,11 @@ void CompareSiblings(const Job& job, std::vector<Channel>* channels) {
 
 void CompareSteps(const Job& job, std::vector<Channel>* channels) {
   for (size_t i = 0; i < channels->size(); ++i) {
-    std::map<uint64_t, Places> alike;
+    std::map<std::pair<size_t, uint64_t>, Places> alike;  // (calls, likeness)
     for (size_t s = 0; s < job.num_steps(); ++s) {
-      if (!(*channels)[i].CallsOf(s).empty()) alike[LikenessOf(job, (*channels)[i], s)].emplace_back(i, s);
+      const Channel& channel = (*channels)[i];
+      if (channel.CallsOf(s).empty()) continue;
+      alike[{channel.CallsOf(s).size(), LikenessOf(job, channel, s)}].emplace_back(i, s);
     }
     for (const auto& [key, places] : alike) {
       if (places.size() >= kLeastSteps) Compare(job, places, &Channel::usual, channels);

@@ -61,7 +61,8 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   finding.headline = Who(job, finding.scope);
   finding.scope.function = InputFunction(in, steps);
   finding.when = ClassifyWhen(common, job.steps);
-  finding.sentence = "Every rank waits " + Milliseconds(mean) + " per step for its next batch (" +
+  finding.sentence = (job.num_ranks() == 1 ? "The rank waits " : "Every rank waits ") + Milliseconds(mean) +
+                     " per step for its next batch (" +
                      FormatPercent(static_cast<double>(mean) / static_cast<double>(job.median_step)) + " of the step).";
   finding.suggestion = "more loader workers and prefetching; look at the storage all ranks share";
   finding.confidence = report::Confidence::kLikely;

@@ -122,13 +122,15 @@ constexpr double kManySyncs = 4;
 constexpr int kSyncPercent = 1;
 constexpr double kIdlePerSync = 200e3;  // ns; until the host has launched again. More has other causes
 
+// Of the middle rank.
 double SyncsPerStep(const Job& job) {
-  int64_t syncs = 0, steps = 0;
+  std::vector<Nanos> thousandths;  // the type of Median
   for (const RankPattern& rank : job.ranks) {
+    int64_t syncs = 0;
     for (const pattern::Step& step : rank.steps) syncs += step.syncs;
-    steps += static_cast<int64_t>(rank.steps.size());
+    thousandths.push_back(1000 * syncs / static_cast<int64_t>(std::max<size_t>(1, rank.steps.size())));
   }
-  return static_cast<double>(syncs) / static_cast<double>(std::max<int64_t>(1, steps));
+  return static_cast<double>(Median(std::move(thousandths))) / 1000;
 }
 
 // After each wait the device stands still until the host has launched again.

@@ -16,6 +16,13 @@ bool LacksCommunication(const Job& job) {
                      [](const pattern::RankPattern& rank) { return rank.comms.instances.empty(); });
 }
 
+std::string WhyNoTime(const Job& job) {
+  const bool steps =
+      std::any_of(job.ranks.begin(), job.ranks.end(), [](const auto& rank) { return !rank.steps.empty(); });
+  if (steps && job.steps.empty()) return "no step is on half of the ranks or more: their step numbers do not overlap";
+  return "the steps in these files have no length: their clocks say nothing";
+}
+
 Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options) {
   Diagnosis out;
   out.job = JoinJob(std::move(ranks), options.threads);
@@ -28,7 +35,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   AnalysisOutput found;
   // Without any length of time there is nothing to compare.
   if (out.job.median_step <= 0) {
-    out.not_checked.push_back({"everything", "the steps in these files have no length: their clocks say nothing"});
+    out.not_checked.push_back({"everything", WhyNoTime(out.job)});
     return out;
   }
   for (const Analysis& analysis : Analyses()) {

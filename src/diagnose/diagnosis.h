@@ -33,6 +33,8 @@ struct Diagnosis {
 [[nodiscard]] bool LacksCommunication(const Job& job);
 // No step has any length: nothing was looked at.
 [[nodiscard]] inline bool LacksTime(const Job& job) { return job.median_step <= 0; }
+// Why not, in a sentence.
+[[nodiscard]] std::string WhyNoTime(const Job& job);
 
 [[nodiscard]] Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options = {});
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "base/text.h"
 #include "diagnose/ring_order.h"
@@ -24,8 +25,6 @@ std::vector<size_t> StruckCalls(const Channel& channel, const SlowChannel& slow)
   }
   return out;
 }
-
-bool IsClear(const RingOrder& order) { return order.of >= 6 && order.z_last >= 3.5; }
 
 // Rank indices behind an egress: those ranks, or those of its hosts that its slow channels reach.
 std::vector<size_t> RanksBehind(const Job& job, std::span<const Channel> channels, const Egress& egress) {
@@ -83,17 +82,18 @@ void AddChannelEvidence(const Job& job, std::span<const Channel> channels, const
 
 void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* egress) {
   std::map<int32_t, int64_t> votes;
-  std::set<std::pair<RankId, RankId>> seen;
+  std::set<std::tuple<int32_t, RankId, RankId>> seen;  // side, from, to
   for (const SlowChannel& slow : egress->slow) {
     const Channel& channel = channels[slow.channel];
     if (!IsRing(channel.op)) continue;
     const RingOrder order = OrderOfEnds(job, StruckCalls(channel, slow));
-    if (!IsClear(order) || order.z_first < 3.5 || order.first == order.last) continue;
+    if (!order.TellsBoth()) continue;
     for (const int32_t r : channel.ranks) {
       if (job.ranks[static_cast<size_t>(r)].meta.rank != order.first) continue;
-      ++votes[egress->is_host ? job.comms.clock_of_rank[static_cast<size_t>(r)] : r];
+      const int32_t side = egress->is_host ? job.comms.clock_of_rank[static_cast<size_t>(r)] : r;
+      ++votes[side];
+      seen.insert({side, order.first, order.last});
     }
-    seen.insert({order.first, order.last});
   }
   int64_t all = 0;
   std::pair<int32_t, int64_t> most{-1, 0};
@@ -104,7 +104,15 @@ void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* eg
   const bool is_side = std::find(egress->sides.begin(), egress->sides.end(), most.first) != egress->sides.end();
   if (egress->sides.size() > 1 && is_side && most.second * 3 > all * 2) egress->sides = {most.first};
   if (egress->sides.size() != 1) return;
-  for (const auto& [from, to] : seen) egress->links.push_back({from, to});
+  for (const auto& [side, from, to] : seen) {
+    if (side == egress->sides.front()) egress->links.push_back({from, to});
+  }
+  // What only the others explained is not explained.
+  std::erase_if(egress->slow, [&](const SlowChannel& slow) {
+    const Channel& channel = channels[slow.channel];
+    const std::vector<int32_t>& of = egress->is_host ? channel.hosts : channel.ranks;
+    return std::find(of.begin(), of.end(), egress->sides.front()) == of.end();
+  });
 }
 
 void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate) {

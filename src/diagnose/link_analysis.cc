@@ -37,25 +37,33 @@ RankId RingSender(const trace::JobGroup& group, CommOp op, RankId receiver, bool
   return -1;
 }
 
-// Mean over ranks of exposed transfer per step, for the operations in question.
+// Mean over the ranks that take part of exposed transfer per step, for the operations in question.
 Nanos ExposedPerStep(const Job& job, const Channels& channels) {
   Nanos sum = 0;
+  std::set<int32_t> ranks;
   for (const Channel* channel : channels) {
+    ranks.insert(channel->ranks.begin(), channel->ranks.end());
     for (const size_t c : channel->calls) sum += job.graph.collectives[c].exposed_transfer;
   }
-  return sum / static_cast<Nanos>(std::max<size_t>(1, job.num_ranks() * job.num_steps()));
+  return sum / static_cast<Nanos>(std::max<size_t>(1, ranks.size() * job.num_steps()));
 }
 
+// By step: what the slowest group would save; groups run side by side.
 std::vector<Nanos> ExcessBySteps(const Job& job, const Channels& channels, double keep) {
-  std::vector<Nanos> by_step(job.num_steps(), 0);
+  std::map<int32_t, std::vector<Nanos>> by_group;
   for (const Channel* channel : channels) {
+    std::vector<Nanos>& by_step = by_group.try_emplace(channel->group, job.num_steps(), 0).first->second;
     for (size_t s = 0; s < job.num_steps(); ++s) {
       for (const size_t c : channel->CallsOf(s)) {
         by_step[s] += static_cast<Nanos>((1 - keep) * static_cast<double>(job.graph.collectives[c].transfer));
       }
     }
   }
-  return by_step;
+  std::vector<Nanos> most(job.num_steps(), 0);
+  for (const auto& [group, by_step] : by_group) {
+    for (size_t s = 0; s < most.size(); ++s) most[s] = std::max(most[s], by_step[s]);
+  }
+  return most;
 }
 
 Nanos MedianTransfer(const Job& job, const Channel& channel) {
@@ -69,15 +77,13 @@ struct Marked {
   RingOrder order;
 };
 
-constexpr double kBeyondChance = 3.5;  // standard deviations
-
 // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
 // must show the sender, too.
 bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
-  if (order.of < 6 || order.z_last < kBeyondChance) return false;
+  if (!order.TellsLast()) return false;
   const Nanos transfer = MedianTransfer(job, channel);
   if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
-  return order.z_first >= kBeyondChance && order.first != order.last && order.lag * 100 >= transfer * 4;
+  return order.TellsBoth() && order.lag * 100 >= transfer * 4;
 }
 
 // In a ring of n the ends of an all-reduce are apart by (n - 1) / 2 (n - 1) of what the slow link costs it, or less
@@ -101,21 +107,24 @@ Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const 
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   finding.cause = "slow-link";
-  std::set<RankId> ends, senders;
+  std::set<RankId> ends, senders, receivers;
   const bool host_backend = !job.ranks.front().has_device;
   std::string order;
   const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(all.front()->group)];
   for (const Marked& m : marked) {
     // The member that ends first is the one that sends, whatever order a library gives its ring. Processes that share
     // cores end in any order: of a host backend the ring it is known to use decides.
-    const bool first_tells = !host_backend && m.order.z_first >= kBeyondChance && m.order.first != m.order.last;
-    const RankId sender = first_tells ? m.order.first : RingSender(group, m.channel->op, m.order.last, host_backend);
+    const RankId sender = !host_backend ? m.order.first : RingSender(group, m.channel->op, m.order.last, host_backend);
     ends.insert(m.order.last);
+    receivers.insert(m.order.last);
     if (sender >= 0) {
       ends.insert(sender);
       senders.insert(sender);
     }
-    finding.scope.links.push_back({sender, m.order.last});
+    const auto is_listed = [&](const report::Link& l) { return l.from == sender && l.to == m.order.last; };
+    if (std::none_of(finding.scope.links.begin(), finding.scope.links.end(), is_listed)) {
+      finding.scope.links.push_back({sender, m.order.last});
+    }
     order += (order.empty() ? "" : "; ") + std::string("rank ") + std::to_string(m.order.last) + " ends last in " +
              std::to_string(m.order.times_last) + " of " + std::to_string(m.order.of) + " " +
              trace::ToString(m.channel->op) + ", " + FormatDuration(m.order.lag) + " after the first";
@@ -125,7 +134,7 @@ Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const 
          Counted(static_cast<int64_t>(m.channel->calls.size()), "operation") + " of " + NameOf(job, *m.channel)});
   }
   // Two kinds that run round the ring in opposite directions and agree on the sender settle it.
-  if (marked.size() >= 2 && senders.size() == 1) {
+  if (senders.size() == 1 && receivers.size() >= 2) {
     finding.scope.ranks.assign(senders.begin(), senders.end());
     finding.confidence = report::Confidence::kLikely;
     finding.confidence_reason = "two kinds of collective that run in opposite directions point at the same sender";
@@ -260,11 +269,9 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
   }
   for (Egress& egress : Localise(job, channels, std::move(slow), Against::kOtherSteps)) {
     NarrowByOrder(job, channels, &egress);
-    const bool is_one = egress.sides.size() == 1;
-    if (!is_one && !has_device) continue;
+    if (egress.sides.size() != 1 && !has_device) continue;
     for (const SlowChannel& s : egress.slow) explained.insert(channels[s.channel].group);
-    out->candidates.push_back(is_one ? MakeSlowEgress(job, channels, egress, Against::kOtherSteps)
-                                     : MakeFabricInSomeSteps(job, channels, egress.slow));
+    out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kOtherSteps));
   }
   return explained;
 }

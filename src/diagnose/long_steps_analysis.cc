@@ -28,6 +28,7 @@ struct LongSteps {
   std::vector<Nanos> cost;    // by axis step: the middle rank's time beyond its usual; 0 = not struck
   std::vector<Stage> stages;  // where several are joined `ranks` are those of all, and `cost` is that of the worst
   std::vector<size_t> struck, quiet;
+  size_t speaker = 0;  // the rank whose excess is the middle one: what it shows is explained
   Nanos noise = 0;
 };
 
@@ -53,15 +54,16 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
     usual.push_back(Median(std::move(row)));
   }
   for (size_t s = 0; s < num_steps; ++s) {
-    std::vector<Nanos> longer;
+    std::vector<std::pair<Nanos, size_t>> longer;  // by how much, rank
     for (size_t i = 0; i < out.ranks.size(); ++i) {
       const Nanos own = in.excess.own[out.ranks[i] * num_steps + s];
-      if (own != kNoValue) longer.push_back(own - usual[i]);
+      if (own != kNoValue) longer.emplace_back(own - usual[i], out.ranks[i]);
     }
     std::sort(longer.begin(), longer.end());
     // Three quarters of the ranks.
-    if (!longer.empty() && longer[longer.size() / 4] >= Threshold(in.job, out.noise)) {
-      out.cost[s] = longer[longer.size() / 2];
+    if (!longer.empty() && longer[longer.size() / 4].first >= Threshold(in.job, out.noise)) {
+      out.cost[s] = longer[longer.size() / 2].first;
+      if (out.struck.empty()) out.speaker = longer[longer.size() / 2].second;
       out.struck.push_back(s);
     } else {
       out.quiet.push_back(s);
@@ -72,7 +74,7 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
 
 Nanos StretchBeyondQuiet(const Job& job, const LongSteps& steps) {
   std::vector<Nanos> usual;
-  const size_t r = steps.ranks.front();
+  const size_t r = steps.speaker;
   for (const size_t s : steps.quiet) {
     if (const pattern::Step* step = job.StepOf(r, s)) usual.push_back(step->longest_stretch);
   }
@@ -93,7 +95,7 @@ bool IsClaimed(const std::string& cause) {
 
 Cause NameOf(const AnalysisInput& in, const LongSteps& steps) {
   const Job& job = in.job;
-  const size_t first = steps.ranks.front();
+  const size_t first = steps.speaker;
   std::vector<Sample> references;
   for (const size_t s : steps.quiet) references.push_back({first, {s}});
   const Explanation why = Explain(job, in.view, {first, steps.struck}, references);
@@ -104,6 +106,7 @@ Cause NameOf(const AnalysisInput& in, const LongSteps& steps) {
   context.longest_stretch = StretchBeyondQuiet(job, steps);
   context.stacks_recorded = job.ranks[first].meta.with_stack;
   context.confirmed = why.node >= 0;
+  context.against_own_steps = true;
   return NameCause(why, context);
 }
 

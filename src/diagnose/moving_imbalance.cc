@@ -128,13 +128,16 @@ SharedWork FindSharedWork(const AnalysisInput& in, const std::vector<Suspect>& s
 
 // Everybody it may strike: all peers of those it did.
 std::vector<RankId> PeersOfAll(const Job& job, const std::vector<size_t>& members) {
-  std::set<RankId> out;
-  for (const size_t r : members) {
-    for (const int32_t p : job.classes[static_cast<size_t>(job.peer_class[r])]) {
-      out.insert(job.ranks[static_cast<size_t>(p)].meta.rank);
+  std::set<int32_t> classes;
+  for (const size_t r : members) classes.insert(job.peer_class[r]);
+  std::vector<RankId> out;
+  for (const int32_t c : classes) {
+    for (const int32_t p : job.classes[static_cast<size_t>(c)]) {
+      out.push_back(job.ranks[static_cast<size_t>(p)].meta.rank);
     }
   }
-  return {out.begin(), out.end()};
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& suspects, const std::string& function) {

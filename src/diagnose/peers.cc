@@ -24,6 +24,12 @@ std::string KindOf(const trace::LocalGroup& group) {
   return group.desc + "/" + std::to_string(group.ranks.size());
 }
 
+int64_t Operations(const Signature& signature) {
+  int64_t sum = 0;
+  for (const auto& [kind, count] : signature) sum += count;
+  return sum;
+}
+
 std::vector<Signature> BySteps(const pattern::RankPattern& rank) {
   std::vector<std::string> kinds;
   for (const trace::LocalGroup& group : rank.comms.groups) kinds.push_back(KindOf(group));
@@ -49,7 +55,8 @@ Signature UsualSignature(const pattern::RankPattern& rank) {
   Signature best;
   int32_t most = 0;
   for (const auto& [signature, count] : votes) {
-    if (count > most) {
+    // Of equals the one with more operations: a step that was cut off has fewer.
+    if (count > most || (count == most && Operations(signature) > Operations(best))) {
       most = count;
       best = signature;
     }

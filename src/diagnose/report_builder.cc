@@ -192,7 +192,8 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   doc.analyses_run = d.analyses_run;
   doc.not_checked = d.not_checked;
   if (!d.job.missing.empty()) {
-    doc.not_checked.push_back({"ranks " + FormatRanks(d.job.missing, 8), "no trace of them was given"});
+    doc.not_checked.push_back({(d.job.missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(d.job.missing, 8),
+                               "no trace of them was given"});
   }
   doc.data_quality = Quality(d, options);
   return doc;
@@ -221,7 +222,8 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   doc.findings = d.findings;
   doc.not_checked = d.not_checked;
   if (!job.missing.empty())
-    doc.not_checked.push_back({"ranks " + FormatRanks(job.missing, 8), "no trace of them was given"});
+    doc.not_checked.push_back(
+        {(job.missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(job.missing, 8), "no trace of them was given"});
   doc.data_quality.ranks_missing = job.missing;
   for (const auto& rank : job.ranks) doc.data_quality.events += rank.events;
   const trace::ImportLog log = MergedLog(job);

@@ -49,7 +49,6 @@ bool IsRing(trace::CommOp op) {
 RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
   RingOrder out;
   std::map<int32_t, int64_t> last, first;
-  int64_t of_first = 0;
   std::vector<Nanos> spreads;
   size_t members = 0;
   for (const size_t c : collectives) {
@@ -59,7 +58,7 @@ RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
     const Nanos residual = ResidualOf(job, collective);
     const graph::SegmentCollective& split = job.graph.collectives[c];
     if (split.first_end_margin > residual) {
-      ++of_first;
+      ++out.of_first;
       ++first[split.first_to_end];
     }
     if (split.last_end_margin <= residual) continue;
@@ -74,7 +73,7 @@ RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
   out.times_last = times_last;
   out.times_first = times_first;
   out.z_last = Z(times_last, out.of, members);
-  out.z_first = Z(times_first, of_first, members);
+  out.z_first = Z(times_first, out.of_first, members);
   out.lag = Median(std::move(spreads));
   return out;
 }

@@ -14,10 +14,18 @@ namespace headway::diagnose {
 struct RingOrder {
   RankId last = -1, first = -1;  // most often; the receiver and the sender of the slowest link
   int64_t times_last = 0, times_first = 0;
-  int64_t of = 0;     // operations in which the clocks could tell
-  double z_last = 0;  // how far from chance, in standard deviations
-  double z_first = 0;
-  Nanos lag = 0;  // median of: the last member's end after the first end
+  int64_t of = 0, of_first = 0;    // operations in which the clocks could tell the last, the first
+  double z_last = 0, z_first = 0;  // how far from chance, in standard deviations
+  Nanos lag = 0;                   // median of: the last member's end after the first end
+
+  // As good as never by chance, and seen often enough.
+  [[nodiscard]] bool TellsLast() const { return of >= kLeast && z_last >= kBeyondChance; }
+  [[nodiscard]] bool TellsBoth() const {
+    return TellsLast() && of_first >= kLeast && z_first >= kBeyondChance && first != last;
+  }
+
+  static constexpr int64_t kLeast = 6;
+  static constexpr double kBeyondChance = 3.5;
 };
 
 // Whether an operation runs round a ring.

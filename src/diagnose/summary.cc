@@ -12,7 +12,8 @@ report::StepBreakdown BreakDown(const Diagnosis& diagnosis) {
   const Job& job = diagnosis.job;
   report::StepBreakdown out;
   if (job.steps.empty()) return out;
-  std::vector<size_t> order(job.num_steps());
+  // The last step is no whole one, as for the median step.
+  std::vector<size_t> order(job.num_steps() >= 3 ? job.num_steps() - 1 : job.num_steps());
   for (size_t s = 0; s < order.size(); ++s) order[s] = s;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return job.step_time[a] < job.step_time[b]; });
   const size_t s = order[order.size() / 2];
@@ -74,7 +75,8 @@ double UnknownTimeShare(const Job& job) {
     unknown += rank.unknown_name_time;
     busy += rank.device_all.Union(15);
   }
-  return busy > 0 ? static_cast<double>(unknown) / static_cast<double>(busy) : 0;
+  // Kernels on several streams at once are summed; a share is at most all of it.
+  return busy > 0 ? std::min(1.0, static_cast<double>(unknown) / static_cast<double>(busy)) : 0;
 }
 
 trace::ImportLog MergedLog(const Job& job) {

@@ -136,7 +136,7 @@ Result<std::string> Render(const ReportDoc& doc, const TextOptions& options) {
   if (std::ranges::find(names, options.section) != names.end()) return NamedSection(doc, options.section, options);
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-  return MakeError(ErrorCode::kNotFound,
+  return MakeError(ErrorCode::kInvalidArgument,
                    "no section \"" + Printable(options.section) + "\" in this report; it has " + known);
 }
 

@@ -187,7 +187,7 @@ TEST(TextRenderer, FindingsInFull) {
 TEST(TextRenderer, UnknownSectionNamesThoseThereAre) {
   const Result<std::string> text = RenderText(Job(), {.section = "kernel"});
   ASSERT_FALSE(text.has_value());
-  EXPECT_EQ(text.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(text.error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(
       text.error().message,
       "no section \"kernel\" in this report; it has findings, step-breakdown, not-checked, data-quality, definitions");

@@ -36,8 +36,9 @@ std::optional<OpenSpans::Span> OpenSpans::End(const IdField& pid, const IdField&
   if (thread == open_.end()) return std::nullopt;
   std::vector<Span>& spans = thread->second;
   size_t at = spans.size() - 1;
+  const size_t deepest = spans.size() > kDeepest ? spans.size() - kDeepest : 0;
   while (name != 0 && spans[at].name != name) {
-    if (at == 0) return std::nullopt;
+    if (at == deepest) return std::nullopt;
     --at;
   }
   const Span ended = spans[at];

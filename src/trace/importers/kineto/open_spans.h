@@ -21,13 +21,14 @@ class OpenSpans {
     int64_t offset = 0;
     uint64_t name = 0;  // hash of the name as written
   };
-  static constexpr size_t kMost = size_t{1} << 18;  // open at once, in all threads: 16 MB
+  static constexpr size_t kMost = size_t{1} << 18;  // open at once, in all threads: 16 MB, and the threads' ids
+  static constexpr size_t kDeepest = 512;           // how far down an end looks for its begin
 
   // False where too many are open: then nothing was kept.
   [[nodiscard]] bool Begin(const IdField& pid, const IdField& tid, const Span& span);
 
-  // What ends in a thread: the newest span of this name, of any where `name` is 0. nullopt = there is none. Spans
-  // inside it that are still open never end; they are appended to `unmatched`, outermost first.
+  // What ends in a thread: the newest span of this name among the innermost kDeepest, of any where `name` is 0. nullopt
+  // = there is none. Spans inside it that are still open never end; they are appended to `unmatched`, outermost first.
   [[nodiscard]] std::optional<Span> End(const IdField& pid, const IdField& tid, uint64_t name,
                                         std::vector<Span>* unmatched);
 

@@ -160,7 +160,9 @@ void RowBuilder::End(const EventText& text, int64_t offset) {
     log_->Add(ProblemKind::kDropped, "unmatched-end", offset, TextOf(text));
     return;
   }
-  SetDuration(text, end.start - span->event.start, &span->event, offset);
+  Nanos duration = 0;  // both times may be as far out as a damaged file says
+  if (__builtin_sub_overflow(end.start, span->event.start, &duration)) duration = -1;
+  SetDuration(text, duration, &span->event, offset);
   Emit(span->event, span->offset);
 }
 
