@@ -52,13 +52,14 @@ Copies CopiesOf(const RankPattern& rank) {
   return out;
 }
 
-// A candidate about the ranks whose `cost` (per step) is at least half of the largest; none below 0.5 % of the step.
+// A candidate about the ranks whose `cost` (per step) is at least a quarter of the largest; none below 0.5 % of the
+// step.
 bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, Candidate* candidate) {
   const Nanos most = *std::max_element(cost.begin(), cost.end());
   if (most * 200 < in.job.median_step || most <= 0) return false;
   std::vector<size_t> members;
   for (size_t r = 0; r < cost.size(); ++r) {
-    if (cost[r] * 2 < most) continue;
+    if (cost[r] * 4 < most) continue;
     members.push_back(r);
     RemoveOwnTime(in.job, r, {}, std::vector<Nanos>(in.job.num_steps(), cost[r]), &candidate->edit);
   }

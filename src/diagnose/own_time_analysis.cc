@@ -192,6 +192,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   }
   std::set<size_t> all;
   for (const Suspect& suspect : suspects) all.insert(suspect.rank);
+  RankCandidates all_found;
   for (size_t c = 0; c < in.job.classes.size(); ++c) {
     RankCandidates found;
     for (const Suspect& suspect : suspects) {
@@ -199,8 +200,10 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all));
     }
     MergeSiblings(in.job, &found);
-    for (auto& [rank, candidate] : found) out->candidates.push_back(std::move(candidate));
+    for (auto& candidate : found) all_found.push_back(std::move(candidate));
   }
+  MergeAlike(in.job, &all_found);
+  for (auto& [rank, candidate] : all_found) out->candidates.push_back(std::move(candidate));
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.num_ranks() > 1 && in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 2) {
       out->not_checked.push_back({"rank " + std::to_string(in.job.ranks[r].meta.rank) + " against peers",

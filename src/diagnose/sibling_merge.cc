@@ -41,8 +41,21 @@ std::string CommonCause(const std::vector<Part*>& parts, bool is_host) {
   return of_host ? "slow-host" : std::string();
 }
 
+// One cause strikes its ranks about equally: the least of them costs at least a quarter of the most.
+bool AreAlike(const std::vector<Part*>& parts) {
+  Nanos least = INT64_MAX, most = 0;
+  for (const Part* part : parts) {
+    Nanos sum = 0;
+    for (const Nanos x : part->candidate->excess) sum += x;
+    least = std::min(least, sum);
+    most = std::max(most, sum);
+  }
+  return least * 4 >= most;
+}
+
 // Joins all parts to the first one.
-void Join(const Job& job, const std::vector<Part*>& parts, const std::string& cause, bool is_host) {
+void Join(const Job& job, const std::vector<Part*>& parts, const std::string& cause, bool is_host,
+          const std::string& together) {
   const auto named =
       std::find_if(parts.begin(), parts.end(), [&](const Part* p) { return p->candidate->finding.cause == cause; });
   const Part& speaker = named == parts.end() ? *parts.front() : **named;
@@ -70,8 +83,7 @@ void Join(const Job& job, const std::vector<Part*>& parts, const std::string& ca
     finding.sentence = "All that the host does for its ranks takes longer than on other hosts.";
     finding.suggestion = "look for CPU limits (cgroup quota), low clocks or other processes on this host";
   } else {
-    finding.sentence = Counted(static_cast<int64_t>(joined.ranks.size()), "rank") + " of one " +
-                       (is_host ? "host" : "group") + " alike. For rank " +
+    finding.sentence = Counted(static_cast<int64_t>(joined.ranks.size()), "rank") + together + " alike. For rank " +
                        std::to_string(job.ranks[joined.speaker].meta.rank) + ": " + joined.sentence;
   }
   *joined.candidate = std::move(out);
@@ -101,7 +113,41 @@ std::vector<Part*> StruckAsOne(const Job& job, const Siblings& siblings, std::ve
   return here;
 }
 
+// What sets causes of one kind apart; empty = each stands for itself. One kernel that is longer on several ranks is one
+// matter (an expert with more tokens, on each of its replicas), and so is one habit of the program.
+std::string KindOf(const report::Finding& finding) {
+  if (finding.cause == "hidden-sync" || finding.cause == "unpinned-copy" || finding.cause == "slow-copy")
+    return finding.cause;
+  const bool of_device = finding.cause == "slow-device" || finding.cause == "data-imbalance";
+  return of_device && !finding.scope.function.empty() ? finding.cause + " " + finding.scope.function : std::string();
+}
+
 }  // namespace
+
+void MergeAlike(const Job& job, RankCandidates* candidates) {
+  std::vector<Part> parts;
+  std::map<std::string, std::vector<size_t>> by_kind;
+  for (auto& [rank, candidate] : *candidates) {
+    const std::string kind = KindOf(candidate.finding);
+    if (!kind.empty()) by_kind[kind].push_back(parts.size());
+    Part part{&candidate, {}, rank, candidate.finding.sentence, false};
+    for (size_t r = 0; r < job.num_ranks(); ++r) {
+      const auto& ranks = candidate.finding.scope.ranks;
+      if (std::binary_search(ranks.begin(), ranks.end(), job.ranks[r].meta.rank)) part.ranks.push_back(r);
+    }
+    parts.push_back(std::move(part));
+  }
+  for (const auto& [kind, members] : by_kind) {
+    std::vector<Part*> alike;
+    for (const size_t i : members) alike.push_back(&parts[i]);
+    if (alike.size() >= 2 && AreAlike(alike)) Join(job, alike, alike.front()->candidate->finding.cause, false, "");
+  }
+  RankCandidates kept;
+  for (size_t i = 0; i < candidates->size(); ++i) {
+    if (!parts[i].ranks.empty()) kept.push_back(std::move((*candidates)[i]));
+  }
+  *candidates = std::move(kept);
+}
 
 void MergeSiblings(const Job& job, RankCandidates* candidates) {
   if (candidates->size() < 2) return;
@@ -115,7 +161,10 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
     const std::vector<Part*> struck = StruckAsOne(job, siblings, &parts);
     if (struck.empty()) continue;
     const std::string cause = CommonCause(struck, siblings.is_host);
-    if (!cause.empty()) Join(job, struck, cause, siblings.is_host);
+    // How much of a slow host shows depends on what each of its devices hides: several ranks speak for it anyway.
+    const bool is_clear = siblings.is_host && struck.size() > 2;
+    if (cause.empty() || (!is_clear && !AreAlike(struck))) continue;
+    Join(job, struck, cause, siblings.is_host, siblings.is_host ? " of one host" : " of one group");
   }
   RankCandidates kept;
   for (size_t i = 0; i < candidates->size(); ++i) {

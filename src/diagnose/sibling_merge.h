@@ -20,6 +20,11 @@ using RankCandidates = std::vector<std::pair<size_t, Candidate>>;
 //     of one expert, or of one batch);
 // and ranks of the class elsewhere are not (a quarter of them at most). Groups that overlap are joined into one, a host
 // with nothing else. What is joined takes the place of its first part.
+// Of a group, and of two ranks of a host, the least must cost at least a quarter of the most.
 void MergeSiblings(const Job& job, RankCandidates* candidates);
+
+// Joins what is one matter wherever it strikes: one kernel longer on several ranks, one habit of the program (waits for
+// the device, pageable copies), about equally strong. Candidates may be of several ranks already.
+void MergeAlike(const Job& job, RankCandidates* candidates);
 
 }  // namespace headway::diagnose

@@ -56,6 +56,40 @@ class SiblingMerge : public testing::Test {
 
 using Groups = std::vector<std::vector<RankId>>;
 
+// One kernel longer on ranks of both hosts, in different groups, is one matter; another kernel is another.
+TEST_F(SiblingMerge, OneKernelWhereverItIsLonger) {
+  for (const size_t r : {1U, 5U}) {
+    Add(r, "slow-device", Ms(20));
+    candidates_.back().second.finding.scope.function = "bmm_experts";
+  }
+  Add(3, "slow-device", Ms(20));
+  MergeAlike(job_, &candidates_);
+  ASSERT_EQ(candidates_.size(), 2U);
+  EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 5}));
+  EXPECT_EQ(candidates_[0].second.edit.own.size(), 2U);
+  EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{3}));
+}
+
+// A fifth of the other's cost: the strong one has a reason of its own. Loaders of two ranks are two matters anyway.
+TEST_F(SiblingMerge, UnlikeOnesStayApart) {
+  Add(1, "hidden-sync", Ms(20));
+  Add(5, "hidden-sync", Ms(4));
+  Add(2, "slow-input", Ms(20));
+  Add(6, "slow-input", Ms(20));
+  MergeAlike(job_, &candidates_);
+  EXPECT_EQ(candidates_.size(), 4U);
+  candidates_[1].second.excess.assign(job_.num_steps(), Ms(6));
+  MergeAlike(job_, &candidates_);
+  EXPECT_EQ(candidates_.size(), 3U);
+}
+
+// Of two ranks on a host one alone is slow: not the host. In a group of two likewise.
+TEST_F(SiblingMerge, AWeakOneDoesNotMakeAGroup) {
+  Add(2, "slow-device", Ms(20));
+  Add(3, "slow-device", Ms(4));
+  EXPECT_EQ(Merged(), (Groups{{2}, {3}}));
+}
+
 TEST_F(SiblingMerge, OneCauseOnAllRanksOfAHost) {
   for (const size_t r : {4U, 5U, 6U, 7U}) Add(r, "slow-input", Ms(20) + static_cast<Nanos>(r));
   EXPECT_EQ(Merged(), (Groups{{4, 5, 6, 7}}));
