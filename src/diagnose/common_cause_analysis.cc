@@ -20,9 +20,9 @@ constexpr int kInputPercent = 2;
 // ... and from this one a warning.
 constexpr int kInputWarningPercent = 15;
 
-// The loader's function that holds most of rank 0's input time in these steps.
-std::string InputFunction(const AnalysisInput& in, const std::vector<size_t>& steps) {
-  const std::vector<FunctionView::Cell> sums = in.view->Sum(0, steps);
+// The loader's function that holds most of the rank's input time in these steps.
+std::string InputFunction(const AnalysisInput& in, size_t rank, const std::vector<size_t>& steps) {
+  const std::vector<FunctionView::Cell> sums = in.view->Sum(rank, steps);
   FunctionView::Node best = -1;
   for (size_t n = 0; n < sums.size(); ++n) {
     const auto node = static_cast<FunctionView::Node>(n);
@@ -32,14 +32,29 @@ std::string InputFunction(const AnalysisInput& in, const std::vector<size_t>& st
   return best < 0 ? std::string() : in.view->Path(best, 3);
 }
 
+// Ranks that load data: in a pipeline the stages between the first and the last get theirs from others.
+std::vector<size_t> Loaders(const Job& job) {
+  std::vector<size_t> out;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    Nanos input = 0, whole = 0;
+    for (const pattern::Step& step : job.ranks[r].steps) {
+      input += step.by_class[static_cast<size_t>(WorkClass::kInput)];
+      whole += step.end - step.start;
+    }
+    if (input * 1000 > whole) out.push_back(r);
+  }
+  return out;
+}
+
 void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
-  if (job.num_steps() == 0) return;
-  // The part all ranks have: a rank with more is the own-time analysis' business.
+  const std::vector<size_t> loaders = Loaders(job);
+  if (job.num_steps() == 0 || loaders.empty() || (loaders.size() == 1 && job.num_ranks() > 1)) return;
+  // The part all of them have: a rank with more is the own-time analysis' business.
   std::vector<Nanos> common(job.num_steps(), 0);
   for (size_t s = 0; s < common.size(); ++s) {
     Nanos least = INT64_MAX;
-    for (size_t r = 0; r < job.num_ranks(); ++r) {
+    for (const size_t r : loaders) {
       const pattern::Step* step = job.StepOf(r, s);
       if (step != nullptr) least = std::min(least, step->by_class[static_cast<size_t>(WorkClass::kInput)]);
     }
@@ -57,12 +72,14 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   report::Finding& finding = candidate.finding;
   finding.cause = "slow-input";
   finding.id = "slow-input-all";
-  FillScope(job, AllRanks(job), &finding.scope);
+  FillScope(job, loaders, &finding.scope);
   finding.headline = Who(job, finding.scope);
-  finding.scope.function = InputFunction(in, steps);
+  finding.scope.function = InputFunction(in, loaders.front(), steps);
   finding.when = ClassifyWhen(common, job.steps);
-  finding.sentence = (job.num_ranks() == 1 ? "The rank waits " : "Every rank waits ") + Milliseconds(mean) +
-                     " per step for its next batch (" +
+  finding.sentence = (job.num_ranks() == 1                ? "The rank waits "
+                      : loaders.size() == job.num_ranks() ? "Every rank waits "
+                                                          : "Every rank that loads data waits ") +
+                     Milliseconds(mean) + " per step for its next batch (" +
                      FormatPercent(static_cast<double>(mean) / static_cast<double>(job.median_step)) + " of the step).";
   finding.suggestion = "more loader workers and prefetching; look at the storage all ranks share";
   finding.confidence = report::Confidence::kLikely;
@@ -72,7 +89,7 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
                               "least over the ranks, mean over the steps"});
   candidate.excess = common;
   candidate.at_most_info = mean * 100 < job.median_step * kInputWarningPercent;
-  for (const size_t r : AllRanks(job)) RemoveOwnTime(job, r, {}, common, &candidate.edit);
+  for (const size_t r : loaders) RemoveOwnTime(job, r, {}, common, &candidate.edit);
   out->candidates.push_back(std::move(candidate));
 }
 

@@ -113,13 +113,14 @@ std::vector<Part*> StruckAsOne(const Job& job, const Siblings& siblings, std::ve
   return here;
 }
 
-// What sets causes of one kind apart; empty = each stands for itself. One kernel that is longer on several ranks is one
-// matter (an expert with more tokens, on each of its replicas), and so is one habit of the program.
+// What sets causes of one kind apart; empty = each stands for itself. One function that is longer on several ranks is
+// one matter (an expert with more tokens, on each of its replicas), and so is one habit of the program.
 std::string KindOf(const report::Finding& finding) {
   if (finding.cause == "hidden-sync" || finding.cause == "unpinned-copy" || finding.cause == "slow-copy")
     return finding.cause;
-  const bool of_device = finding.cause == "slow-device" || finding.cause == "data-imbalance";
-  return of_device && !finding.scope.function.empty() ? finding.cause + " " + finding.scope.function : std::string();
+  const bool of_function =
+      finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
+  return of_function && !finding.scope.function.empty() ? finding.cause + " " + finding.scope.function : std::string();
 }
 
 }  // namespace

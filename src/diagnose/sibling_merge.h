@@ -23,8 +23,8 @@ using RankCandidates = std::vector<std::pair<size_t, Candidate>>;
 // Of a group, and of two ranks of a host, the least must cost at least a quarter of the most.
 void MergeSiblings(const Job& job, RankCandidates* candidates);
 
-// Joins what is one matter wherever it strikes: one kernel longer on several ranks, one habit of the program (waits for
-// the device, pageable copies), about equally strong. Candidates may be of several ranks already.
+// Joins what is one matter wherever it strikes: one function longer on several ranks, one habit of the program (waits
+// for the device, pageable copies), about equally strong. Candidates may be of several ranks already.
 void MergeAlike(const Job& job, RankCandidates* candidates);
 
 }  // namespace headway::diagnose
