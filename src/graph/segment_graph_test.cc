@@ -40,6 +40,7 @@ RankPattern Rank(const std::vector<Row>& rows, bool device = false) {
 // The k-th row of one rank with the k-th of the other, on one clock.
 trace::JobComms Pairs(size_t count) {
   trace::JobComms comms;
+  comms.groups = {{.ranks = {0, 1}, .is_p2p = true}};
   comms.clocks = {{.host = "a"}};
   comms.clock_of_rank = {0, 0};
   for (size_t k = 0; k < count; ++k) {

@@ -100,7 +100,7 @@ void CriticalSweep::CloseStretch(Nanos at) {
   if (step_ >= 0) {
     Step& step = steps_[static_cast<size_t>(step_)];
     const Nanos begin = std::max(stretch_start_, step.start);
-    const WorkClass running = tree_.work_class(stretch_node_);
+    const WorkClass running = stretch_node_ == FunctionTree::kRoot ? WorkClass::kIdle : tree_.work_class(stretch_node_);
     // A long kernel is no hole.
     const bool on_device = in_.has_device && (running == WorkClass::kCompute || running == WorkClass::kMemory);
     if (at - begin > step.longest_stretch && !on_device) {
