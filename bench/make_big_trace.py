@@ -66,7 +66,7 @@ def main(source, target, megabytes):
 
 def events_end(text, begin):
     """The closing bracket of traceEvents: the last one, or the one before the keys that follow it."""
-    after = re.compile(r'\}\s*\]\s*,\s*"(traceName|INFO|WARNING|ERROR|displayTimeUnit|baseTimeNanoseconds|distributedInfo)"')
+    after = re.compile(r'\}\s*\]\s*,\s*"(schemaVersion|deviceProperties|traceName|INFO|WARNING|ERROR|displayTimeUnit|baseTimeNanoseconds|distributedInfo)"')
     match = after.search(text, begin)
     return text.index("]", match.start()) if match else text.rindex("]")
 

@@ -12,6 +12,7 @@
 namespace headway::trace::kineto {
 namespace {
 
+constexpr size_t kMostDevices = 1024;  // of one host; a damaged file may hold anything there
 constexpr size_t kMostMessages = 200;
 constexpr size_t kLongestMessage = 500;
 constexpr size_t kMostVersions = 100;
@@ -223,7 +224,8 @@ void KinetoMetadata::AddGroups(std::vector<ProcessGroup> groups) {
 void KinetoMetadata::Devices(std::string_view value) {
   ForElementsOf(value, [&](std::string_view device) {
     ForMembersOf(device, [&](std::string_view key, std::string_view member) {
-      if (key == "name") found_.devices.push_back(Text(member));
+      if (key != "name" || found_.devices.size() >= kMostDevices) return;
+      found_.devices.push_back(std::string(Utf8Prefix(Text(member), kLongestMessage)));
     });
   });
 }

@@ -112,5 +112,13 @@ TEST(KinetoMetadata, RankLists) {
   EXPECT_TRUE(ParseRanks("[99999999999999999999]", &cut).empty());
 }
 
+// What stands in the place of the devices of a damaged file may be its events, a million of them.
+TEST(KinetoMetadata, NoMoreDevicesThanAHostCanHave) {
+  std::string list;
+  for (int i = 0; i < 3000; ++i) list += std::string(i == 0 ? "" : ",") + R"({"name": "aten::mm"})";
+  const Recorded read = ReadTrace(R"({"deviceProperties": [)" + list + R"(], "traceEvents": []})");
+  EXPECT_EQ(read.meta.devices.size(), 1024U);
+}
+
 }  // namespace
 }  // namespace headway::trace::kineto
