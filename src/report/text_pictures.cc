@@ -241,6 +241,31 @@ std::string BreakdownLine(const Waterfall& waterfall, int width) {
   return pieces.empty() ? "" : FlowPieces(PadRight("step time", 12), pieces, "   ", width);
 }
 
+// Leaves series out, those that are smallest everywhere first, until the others fit the width; the names of these.
+// Series are the last columns of the table.
+std::string LeaveSeriesOut(const StackedBars& bars, int width, TextTable* table) {
+  std::vector<size_t> order(bars.series.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto most = [&](size_t i) {
+    const std::vector<Nanos>& values = bars.series[i].values;
+    return values.empty() ? Nanos{0} : *std::max_element(values.begin(), values.end());
+  };
+  std::ranges::sort(order, [&](size_t a, size_t b) { return most(a) != most(b) ? most(a) < most(b) : a > b; });
+  const size_t first = table->columns.size() - bars.series.size();
+  std::vector<bool> gone(bars.series.size(), false);
+  std::string names;
+  for (const size_t i : order) {
+    if (table->NaturalWidth() <= width) break;
+    const auto at = static_cast<std::ptrdiff_t>(first + i) -
+                    std::count(gone.begin(), gone.begin() + static_cast<std::ptrdiff_t>(i), true);
+    table->columns.erase(table->columns.begin() + at);
+    for (std::vector<std::string>& row : table->rows) row.erase(row.begin() + at);
+    gone[i] = true;
+    names += (names.empty() ? "" : ", ") + Printable(bars.series[i].name);
+  }
+  return names;
+}
+
 std::string StackedBarsText(const ReportDoc& doc, const StackedBars& bars, const TextOptions& options) {
   const std::vector<Nanos> own = OwnTimes(bars);
   std::vector<size_t> order(own.size());
@@ -266,12 +291,14 @@ std::string StackedBarsText(const ReportDoc& doc, const StackedBars& bars, const
     for (const StackedBars::Series& series : bars.series) row.push_back(format.Cell(series.values[i]));
     table.rows.push_back(std::move(row));
   }
+  const std::string left_out = LeaveSeriesOut(bars, options.width, &table);
   // The picture only where the numbers leave room for it.
   if (table.NaturalWidth() + 2 + kCells <= options.width) {
     table.columns.push_back({"own time", false});
     for (size_t k = 0; k < shown; ++k) table.rows[k].push_back(BlockBar(ShareOf(own[order[k]], top), kCells));
   }
-  return table.Render(options.width, "") + Remainder(shown, order.size(), "rank", options);
+  return table.Render(options.width, "") + Remainder(shown, order.size(), "rank", options) +
+         (left_out.empty() ? "" : Hanging("", "too narrow for: " + left_out, options.width));
 }
 
 std::string HeatStripText(const ReportDoc& doc, const HeatStrip& strip, const TextOptions& options) {

@@ -21,7 +21,7 @@ struct TextOptions {
   int32_t findings = 5;     // shown in full on the first screen before "N more"; 0 = all
 };
 
-// Lines end in "\n". A section that the report does not have: kNotFound, with the names it has.
+// Lines end in "\n". A section that the report does not have: kInvalidArgument, with the names it has.
 [[nodiscard]] Result<std::string> RenderText(const ReportDoc& doc, const TextOptions& options);
 
 // What TextOptions::section may be for this report, in order of appearance.

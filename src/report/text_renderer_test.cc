@@ -234,6 +234,25 @@ TEST(TextRenderer, BarsBeginWithTheLongestOwnTime) {
             "rank 0 (n0, gpu 0)  victim    20.00    20.00    10.00  ██████████▋\n");
 }
 
+// 18 + 2 + 7 + 2 + 6 columns hold the names and own time; the three parts need 2 + 17, 2 + 17 and 2 + 18 more, 93 in
+// all. At 80 two of them fit: those that are larger somewhere. No name is cut.
+TEST(TextRenderer, NarrowBarsLeaveSmallPartsOut) {
+  ReportDoc doc;
+  doc.places = {{0, "n0", "gpu 0", {}}, {1, "n0", "gpu 1", {}}};
+  StackedBars bars;
+  bars.bars = {{0, "", Mark::kVictim}, {1, "", Mark::kCulprit}};
+  bars.series = {{"compute on device", TimeClass::kCompute, true, {20 * kMs, 30 * kMs}, ""},
+                 {"waiting for others", TimeClass::kWait, false, {10 * kMs, 0}, ""},
+                 {"transfers of data", TimeClass::kWait, false, {11 * kMs, 11 * kMs}, ""}};
+  doc.sections = {{"ranks", "Ranks", "", bars, false}};
+  EXPECT_EQ(Shown(doc, {.width = 80, .section = "ranks"}),
+            "Ranks\n"
+            "                             own ms  compute on device  transfers of data\n"
+            "rank 1 (n0, gpu 1)  culprit   30.00              30.00              11.00\n"
+            "rank 0 (n0, gpu 0)  victim    20.00              20.00              11.00\n"
+            "too narrow for: waiting for others\n");
+}
+
 TEST(TextRenderer, HeatStripShadesTheWorstRowsFirst) {
   HeatStrip strip;
   strip.rows = {{0, ""}, {1, ""}, {2, ""}};
