@@ -187,6 +187,7 @@ int RunDiagnose(std::span<const std::string> args) {
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());
   RemarkProblems("diagnose", in->problems, flags.quiet);
+  RemarkLateFlags("diagnose", flags, *in);
   if (!flags.steps.empty()) {
     if (const Result<void> selected = Select(flags.steps, &in->ranks); !selected) {
       return Fail("diagnose", selected.error());

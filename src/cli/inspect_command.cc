@@ -220,6 +220,7 @@ int RunInspect(std::span<const std::string> args) {
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("inspect", in.error());
   RemarkProblems("inspect", in->problems, flags.quiet);
+  RemarkLateFlags("inspect", flags, *in);
   if (flags.json) {
     if (Result<void> written = WriteOut(Json(*in)); !written) return Fail("inspect", written.error());
     return kOk;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -22,5 +23,8 @@ struct ReadingFlags {
 
 // What to fold and say, once the words are parsed.
 void Settle(ReadingFlags* flags);
+
+// Patterns were folded before: says on stderr which of the flags come too late for them.
+void RemarkLateFlags(std::string_view command, const ReadingFlags& flags, const Ingested& in);
 
 }  // namespace headway::cli
