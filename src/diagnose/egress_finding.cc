@@ -133,14 +133,7 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   const std::vector<size_t> members = RanksBehind(job, channels, egress);
   FillScope(job, members, &finding.scope);
   candidate.excess.assign(job.num_steps(), 0);
-  double ratio = 0, weight = 0;
-  for (const SlowChannel& slow : egress.slow) {
-    RemoveExcess(job, channels[slow.channel], slow, &candidate);
-    for (const Nanos x : slow.cost) {
-      ratio += slow.ratio * static_cast<double>(x);
-      weight += static_cast<double>(x);
-    }
-  }
+  for (const SlowChannel& slow : egress.slow) RemoveExcess(job, channels[slow.channel], slow, &candidate);
   if (finding.scope.links.empty()) {
     for (const size_t r : members) finding.scope.links.push_back({job.ranks[r].meta.rank, -1});
   }
@@ -150,7 +143,7 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   const std::string who = Who(job, finding.scope);
   finding.headline = (is_one ? "the link out of " : "a link of ") + who;
-  finding.sentence = "Transfers take " + FormatRatio(ratio / std::max(1.0, weight)) + " the time " +
+  finding.sentence = "Transfers take " + FormatRatio(MeanRatio(egress.slow)) + " the time " +
                      (against == Against::kSiblings ? "the same operations take in groups like these"
                                                     : "the same operations take in other steps") +
                      ", though nobody is late" +

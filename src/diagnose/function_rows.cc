@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/median.h"
 #include "base/parallel.h"
 #include "diagnose/function_view.h"
 
@@ -141,13 +142,6 @@ class RowCollector {
 };
 
 }  // namespace
-
-double UpperMedian(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::vector<std::vector<FunctionRow>> CollectFunctionRows(const Job& job, const std::vector<FunctionKind>& kinds,
                                                           double least_beta, int threads) {

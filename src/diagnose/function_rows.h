@@ -36,7 +36,4 @@ struct FunctionRow {
                                                                         const std::vector<FunctionKind>& kinds,
                                                                         double least_beta, int threads);
 
-// The upper middle of the values; 0 of none.
-[[nodiscard]] double UpperMedian(std::vector<double> values);
-
 }  // namespace headway::diagnose

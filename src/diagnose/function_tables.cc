@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.h"
 #include "diagnose/function_rows.h"
 
 namespace headway::diagnose {

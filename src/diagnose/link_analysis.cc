@@ -226,19 +226,12 @@ Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& chan
                                 const std::vector<SlowChannel>& slow) {
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
-  double ratio = 0, weight = 0;
-  for (const SlowChannel& s : slow) {
-    RemoveExcess(job, channels[s.channel], s, &candidate);
-    for (const Nanos x : s.cost) {
-      ratio += s.ratio * static_cast<double>(x);
-      weight += static_cast<double>(x);
-    }
-  }
+  for (const SlowChannel& s : slow) RemoveExcess(job, channels[s.channel], s, &candidate);
   DescribeFabric(job, &candidate);
   candidate.finding.id = "slow-fabric-steps";
   candidate.finding.sentence =
       "In these steps the transfers of " + Counted(static_cast<int64_t>(slow.size()), "channel") + " take " +
-      FormatRatio(ratio / std::max(1.0, weight)) + " the time they take in other steps, though nobody is late.";
+      FormatRatio(MeanRatio(slow)) + " the time they take in other steps, though nobody is late.";
   candidate.finding.confidence = report::Confidence::kLikely;
   candidate.finding.confidence_reason = "the same operations of all groups, in the same steps";
   return candidate;

@@ -104,6 +104,15 @@ report::Waterfall BreakdownPicture(const report::StepBreakdown& b) {
   return picture;
 }
 
+std::vector<report::NotChecked> NotChecked(const Diagnosis& d) {
+  std::vector<report::NotChecked> out = d.not_checked;
+  const std::vector<RankId>& missing = d.job.missing;
+  if (!missing.empty()) {
+    out.push_back({(missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(missing, 8), "no trace of them was given"});
+  }
+  return out;
+}
+
 report::DataQuality Quality(const Diagnosis& d, const ReportOptions& options) {
   const Job& job = d.job;
   report::DataQuality out;
@@ -190,11 +199,7 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   for (report::Section& table : FunctionTables(d.job, options.threads)) doc.sections.push_back(std::move(table));
   doc.sections.push_back(GroupsTable(d));
   doc.analyses_run = d.analyses_run;
-  doc.not_checked = d.not_checked;
-  if (!d.job.missing.empty()) {
-    doc.not_checked.push_back({(d.job.missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(d.job.missing, 8),
-                               "no trace of them was given"});
-  }
+  doc.not_checked = NotChecked(d);
   doc.data_quality = Quality(d, options);
   return doc;
 }
@@ -220,10 +225,7 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   doc.step_time.replay_error = job.replay_error.mean;
   doc.steps = job.steps;
   doc.findings = d.findings;
-  doc.not_checked = d.not_checked;
-  if (!job.missing.empty())
-    doc.not_checked.push_back(
-        {(job.missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(job.missing, 8), "no trace of them was given"});
+  doc.not_checked = NotChecked(d);
   doc.data_quality.ranks_missing = job.missing;
   for (const auto& rank : job.ranks) doc.data_quality.events += rank.events;
   const trace::ImportLog log = MergedLog(job);

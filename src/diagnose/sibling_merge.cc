@@ -113,6 +113,15 @@ std::vector<Part*> StruckAsOne(const Job& job, const Siblings& siblings, std::ve
   return here;
 }
 
+// Leaves those whose part was not joined to another.
+void DropJoined(const std::vector<Part>& parts, RankCandidates* candidates) {
+  RankCandidates kept;
+  for (size_t i = 0; i < candidates->size(); ++i) {
+    if (!parts[i].ranks.empty()) kept.push_back(std::move((*candidates)[i]));
+  }
+  *candidates = std::move(kept);
+}
+
 // What sets causes of one kind apart; empty = each stands for itself. One function that is longer on several ranks is
 // one matter (an expert with more tokens, on each of its replicas), and so is one habit of the program.
 std::string KindOf(const report::Finding& finding) {
@@ -143,11 +152,7 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
     for (const size_t i : members) alike.push_back(&parts[i]);
     if (alike.size() >= 2 && AreAlike(alike)) Join(job, alike, alike.front()->candidate->finding.cause, false, "");
   }
-  RankCandidates kept;
-  for (size_t i = 0; i < candidates->size(); ++i) {
-    if (!parts[i].ranks.empty()) kept.push_back(std::move((*candidates)[i]));
-  }
-  *candidates = std::move(kept);
+  DropJoined(parts, candidates);
 }
 
 void MergeSiblings(const Job& job, RankCandidates* candidates) {
@@ -167,11 +172,7 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
     if (cause.empty() || (!is_clear && !AreAlike(struck))) continue;
     Join(job, struck, cause, siblings.is_host, siblings.is_host ? " of one host" : " of one group");
   }
-  RankCandidates kept;
-  for (size_t i = 0; i < candidates->size(); ++i) {
-    if (!parts[i].ranks.empty()) kept.push_back(std::move((*candidates)[i]));
-  }
-  *candidates = std::move(kept);
+  DropJoined(parts, candidates);
 }
 
 }  // namespace headway::diagnose

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/median.h"
 #include "diagnose/excess.h"
 
 namespace headway::diagnose {
@@ -36,13 +37,6 @@ std::vector<double> Ratios(const Channel& channel, Against against) {
   return out;
 }
 
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 std::vector<double> Known(const std::vector<double>& ratios) {
   std::vector<double> out;
   std::copy_if(ratios.begin(), ratios.end(), std::back_inserter(out), [](double r) { return r != kNoRatio; });
@@ -60,12 +54,12 @@ std::map<int32_t, double> Scatter(std::span<const Channel> channels, Against aga
       std::sort(known.begin(), known.end());
       known.resize((known.size() + 1) / 2);
     }
-    const double middle = MedianOf(known);
+    const double middle = UpperMedian(known);
     for (const double r : known) away[channel.family].push_back(std::abs(r - middle));
   }
   const double scale = 1.4826 * (against == Against::kOtherSteps ? 2 : 1);
   std::map<int32_t, double> out;
-  for (auto& [family, values] : away) out[family] = std::max(0.005, scale * MedianOf(std::move(values)));
+  for (auto& [family, values] : away) out[family] = std::max(0.005, scale * UpperMedian(std::move(values)));
   return out;
 }
 
@@ -76,6 +70,17 @@ bool Matters(const Job& job, const Channel& channel) {
 }
 
 }  // namespace
+
+double MeanRatio(std::span<const SlowChannel> slow) {
+  double sum = 0, weight = 0;
+  for (const SlowChannel& s : slow) {
+    for (const Nanos x : s.cost) {
+      sum += s.ratio * static_cast<double>(x);
+      weight += static_cast<double>(x);
+    }
+  }
+  return sum / std::max(1.0, weight);
+}
 
 std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels, Against against) {
   std::vector<SlowChannel> out;
@@ -88,7 +93,7 @@ std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channe
     const std::vector<double> known = Known(ratios);
     if (known.size() < 3) continue;
     const double sigma = scatter.at(channel.family);
-    const double level = MedianOf(known) - 1;
+    const double level = UpperMedian(known) - 1;
     const double error = 1.25 * sigma / std::sqrt(static_cast<double>(known.size()));
     const bool lasting = against == Against::kSiblings && level > std::max(limits.level, 4 * error);
     const double from = lasting ? level / 2 : std::max(limits.cell, 5 * sigma);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "graph/segment_graph.h"
+#include "trace/comm_sequence.h"
 
 namespace headway::graph {
 namespace {
@@ -21,13 +22,6 @@ constexpr Nanos kAtOnce = 300 * kMicrosecond;  // a blocked rank goes on so soon
 
 const CommInstance& RowOf(std::span<const pattern::RankPattern> ranks, const CollectiveMember& member) {
   return ranks[static_cast<size_t>(member.rank_index)].comms.instances[static_cast<size_t>(member.instance)];
-}
-
-bool OneWayOnHost(std::span<const pattern::RankPattern> ranks, const CollectiveMember& member) {
-  const CommInstance& row = RowOf(ranks, member);
-  const auto& groups = ranks[static_cast<size_t>(member.rank_index)].comms.groups;
-  return (row.op == CommOp::kSend || row.op == CommOp::kRecv) &&
-         !groups[static_cast<size_t>(row.local_group)].is_device;
 }
 
 // Somebody was blocked about until the first of the rows ended.
@@ -50,7 +44,10 @@ std::vector<char> FindHostMessages(std::span<const pattern::RankPattern> ranks, 
   bool any = false;
   for (size_t c = 0; c < out.size(); ++c) {
     const auto& members = comms.collectives[c].members;
-    out[c] = members.size() == 2 && OneWayOnHost(ranks, members[0]) && OneWayOnHost(ranks, members[1]) ? 1 : 0;
+    const auto is_message = [&](const CollectiveMember& m) {
+      return trace::IsHostMessage(ranks[static_cast<size_t>(m.rank_index)].comms, RowOf(ranks, m));
+    };
+    out[c] = members.size() == 2 && is_message(members[0]) && is_message(members[1]) ? 1 : 0;
     any = any || out[c] != 0;
   }
   if (!any) out.clear();

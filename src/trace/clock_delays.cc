@@ -7,8 +7,7 @@ namespace headway::trace {
 namespace {
 
 constexpr size_t kMostStretches = 64;
-constexpr double kDriftWithin = 1e-4;   // what drift may move a clock within a stretch
-constexpr double kFastestDrift = 3e-4;  // of two clocks against each other
+constexpr double kDriftWithin = 1e-4;  // what drift may move a clock within a stretch
 constexpr Nanos kLoose = 100 * kMicrosecond;
 
 struct Stretch {

@@ -10,11 +10,9 @@
 
 #include "base/units.h"
 #include "trace/clock_fit.h"
+#include "trace/comm_sequence.h"
 
 namespace headway::trace {
-
-// A row may be recorded so much later than the call takes effect.
-inline constexpr Nanos kRecordedLate = kMillisecond;
 
 // The k-th message from one host to another.
 struct Message {

@@ -22,6 +22,8 @@ struct ClockReading {
   Nanos last_start = kNoBound;  // kNoBound = none
 };
 
+inline constexpr double kFastestDrift = 3e-4;  // of two clocks against each other
+
 struct ClockRounds {
   std::vector<ClockReading> readings;
   std::vector<int32_t> begin{0};  // round i = readings[begin[i] … begin[i + 1])

@@ -132,8 +132,10 @@ class RoundCollector {
   }
 
   [[nodiscard]] bool IsMessage(const Collective& collective) const {
-    return collective.members.size() == 2 && IsOneWay(RowOf(collective.members[0]).op) &&
-           IsOneWay(RowOf(collective.members[1]).op) && !OnDevice(collective.members[0]);
+    const auto is_message = [&](const CollectiveMember& m) {
+      return IsHostMessage(ranks_[static_cast<size_t>(m.rank_index)], RowOf(m));
+    };
+    return collective.members.size() == 2 && is_message(collective.members[0]) && is_message(collective.members[1]);
   }
 
   void AddMessage(const Collective& collective) {

@@ -159,24 +159,24 @@ class CommJoiner {
     PointToPointMatch match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
     if (match.guessed_clocks && !match.collectives.empty()) {
       // Now that messages tell about how the clocks lie, those few that went to the wrong neighbour show.
-      AddPairs(match);
+      AddPairs(std::move(match));
       clocks_ = AlignClocks(ranks_, out_.collectives);
       out_.collectives.resize(collectives);
       table_.groups.resize(groups);
       match = MatchPointToPoint(ranks_, table_, clocks_, point_to_point_);
     }
-    AddPairs(match);
     out_.unmatched_instances += match.unmatched;
     table_.notes.insert(table_.notes.end(), match.notes.begin(), match.notes.end());
-    if (!match.collectives.empty()) clocks_ = AlignClocks(ranks_, out_.collectives);
+    AddPairs(std::move(match));
+    if (out_.collectives.size() > collectives) clocks_ = AlignClocks(ranks_, out_.collectives);
   }
 
-  void AddPairs(const PointToPointMatch& match) {
+  void AddPairs(PointToPointMatch match) {
     const auto first = static_cast<int32_t>(table_.groups.size());
-    table_.groups.insert(table_.groups.end(), match.groups.begin(), match.groups.end());
-    for (const Collective& c : match.collectives) {
-      out_.collectives.push_back(c);
-      out_.collectives.back().group += first;
+    for (JobGroup& group : match.groups) table_.groups.push_back(std::move(group));
+    for (Collective& c : match.collectives) {
+      c.group += first;
+      out_.collectives.push_back(std::move(c));
     }
   }
 

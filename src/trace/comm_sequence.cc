@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/median.h"
 #include "trace/end_agreement.h"
 
 namespace headway::trace {
@@ -14,19 +15,13 @@ namespace {
 constexpr double kSurelyEqual = 0.05;  // cost of equal order that needs no comparison with other shifts
 constexpr int32_t kExhaustive = 48;    // sequences up to this length: every shift is tried
 
-Nanos Median(std::vector<Nanos>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // Typical distance between neighbouring operations: what an error of one ordinal would shift ends by.
 Nanos TypicalGap(const CommSequence& s) {
   if (s.size() < 2) return kMillisecond;
   std::vector<Nanos> gaps;
   const int32_t stride = std::max(1, s.size() / 32);
   for (int32_t i = 0; i + 1 < s.size(); i += stride) gaps.push_back(std::abs(s[i + 1].end - s[i].end));
-  return std::max<Nanos>(Median(gaps), kMicrosecond);
+  return std::max<Nanos>(LowerMedian(&gaps), kMicrosecond);
 }
 
 // First row at or after `from` whose step number is `step`; -1 = none. Rows are in order of start, steps ascend.
@@ -125,6 +120,10 @@ bool EndsExchanged(const CommSequence& reference, const CommSequence& member, in
 
 bool IsOneWay(CommOp op) { return op == CommOp::kSend || op == CommOp::kRecv; }
 
+bool IsHostMessage(const RankComms& rank, const CommInstance& row) {
+  return IsOneWay(row.op) && !rank.groups[static_cast<size_t>(row.local_group)].is_device;
+}
+
 bool SizeIsShared(CommOp op) {
   return op == CommOp::kAllReduce || op == CommOp::kAllGather || op == CommOp::kReduceScatter ||
          op == CommOp::kBroadcast || op == CommOp::kReduce;
@@ -215,15 +214,15 @@ ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int
     fit.cost += of_steps;
     return fit;
   }
-  if (!trial.offset) fit.centre = Median(differences);
+  if (!trial.offset) fit.centre = LowerMedian(&differences);
   const Nanos centre = trial.offset.value_or(fit.centre);
   if (MedianLiesBeyond(differences, centre, trial.limit - fit.cost - of_steps, trial)) {
     fit.cost = std::numeric_limits<double>::infinity();
     return fit;
   }
-  if (trial.offset) fit.centre = Median(differences);  // decides nothing then, so it waits until here
+  if (trial.offset) fit.centre = LowerMedian(&differences);  // decides nothing then, so it waits until here
   for (Nanos& d : differences) d = std::abs(d - centre);
-  fit.jitter = Median(differences);
+  fit.jitter = LowerMedian(&differences);
   // An error of one ordinal moves most ends by about a gap; half of one is taken as full doubt.
   const double time_cost = std::min(1.0, 2 * static_cast<double>(fit.jitter) / static_cast<double>(trial.gap));
   if (trial.offset) {

@@ -30,6 +30,11 @@ struct CommSequence {
 
 [[nodiscard]] bool IsOneWay(CommOp op);  // a send or a receive
 
+// True for a send or receive of a host backend: its row ends when it was waited for, not when it was done, and may
+// begin kRecordedLate after the call took effect.
+[[nodiscard]] bool IsHostMessage(const RankComms& rank, const CommInstance& row);
+inline constexpr Nanos kRecordedLate = kMillisecond;
+
 // True where members must show the same payload (an all-to-all may be uneven, a gather's root sees more).
 [[nodiscard]] bool SizeIsShared(CommOp op);
 

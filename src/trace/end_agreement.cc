@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/end_agreement.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+
+#include "base/median.h"
 
 namespace headway::trace {
 namespace {
@@ -11,20 +12,13 @@ namespace {
 constexpr size_t kLeastForSlope = 6;
 constexpr double kFastestDrift = 5e-4;
 
-template <typename T>
-T Median(std::vector<T> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 EndAgreement AtSlope(const std::vector<EndPair>& ends, double slope) {
   EndAgreement out{.at = ends.front().reference, .slope = slope};
   std::vector<Nanos> level;
   for (const EndPair& e : ends) level.push_back(e.member - e.reference - out.At(e.reference));
-  out.base = Median(level);
+  out.base = LowerMedian(&level);
   for (Nanos& x : level) x = std::abs(x - out.base);
-  out.scatter = Median(level);
+  out.scatter = LowerMedian(&level);
   return out;
 }
 
@@ -44,7 +38,7 @@ EndAgreement AgreementOfEnds(const std::vector<EndPair>& ends) {
     }
   }
   if (slopes.empty()) return flat;
-  const double slope = Median(std::move(slopes));
+  const double slope = LowerMedian(&slopes);
   if (std::abs(slope) > kFastestDrift) return flat;
   const EndAgreement tilted = AtSlope(ends, slope);
   return 2 * tilted.scatter < flat.scatter ? tilted : flat;

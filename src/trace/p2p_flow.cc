@@ -11,7 +11,6 @@ constexpr Nanos kFarthest = kSecond;  // distances above count as this
 constexpr Nanos kSkip = 2 * kSecond;  // what it costs to leave a row of the smaller side alone
 constexpr Nanos kImpossible = 4 * kSecond;
 constexpr Nanos kSlack = 20 * kMicrosecond;
-constexpr Nanos kRecordedLate = kMillisecond;  // rows of a host backend may begin so much too late
 constexpr int kPasses = 4;
 constexpr Nanos kOfEnds = 2;       // ns between ends that count as one
 constexpr Nanos kOfApart = 4;      // what each ns costs that two such rows lie apart
@@ -55,7 +54,7 @@ Nanos HostDistance(const CommInstance& a, const CommInstance& b, Nanos offset, N
 Nanos QuickestOf(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, const FlowPairs& pairs) {
   std::vector<Nanos> beside;
   for (const auto& [i, j] : pairs) {
-    if (IsHostMessage(few, i)) beside.push_back(Beside(few[i], many[j], offset.At(few[i].start)));
+    if (IsHostMessage(*few.rank, few[i])) beside.push_back(Beside(few[i], many[j], offset.At(few[i].start)));
   }
   if (beside.empty()) return 0;
   const auto at = beside.begin() + static_cast<std::ptrdiff_t>(beside.size() / 4);
@@ -77,7 +76,7 @@ Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine
     const auto row = static_cast<int32_t>(i) - 1;
     const CommInstance& mine = few[row];
     const Nanos shift = offset.At(mine.start);
-    const bool on_host = IsHostMessage(few, row);
+    const bool on_host = IsHostMessage(*few.rank, mine);
     for (size_t j = 1; j <= m; ++j) {
       const CommInstance& theirs = many[static_cast<int32_t>(j) - 1];
       const Nanos distance = !Agree(mine, theirs) ? kImpossible
@@ -122,11 +121,6 @@ FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std:
     if (Agree(sends[i + fit.shift], receives[i])) pairs.emplace_back(i + fit.shift, i);
   }
   return pairs;
-}
-
-bool IsHostMessage(const CommSequence& sequence, int32_t i) {
-  const CommInstance& row = sequence[i];
-  return IsOneWay(row.op) && !sequence.rank->groups[static_cast<size_t>(row.local_group)].is_device;
 }
 
 Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset) {

@@ -29,9 +29,6 @@ struct OffsetLine {
   }
 };
 
-// True for a send or receive of a host backend: its row ends when it was waited for, not when it was done.
-[[nodiscard]] bool IsHostMessage(const CommSequence& sequence, int32_t i);
-
 // All rows of `few` with some of `many` (the rest belongs to another neighbour): the ascending choice with the smallest
 // sum of distances, where nothing is received before it was sent. A distance is that of the ends; on a host, how long
 // both rows last beside each other: whoever comes later waits least. `offset` = clock of many - clock of few.

@@ -297,7 +297,7 @@ class PointToPointMatcher {
       const Togetherness together = JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start));
       sum += together.score;
       fit.scatter = std::max(fit.scatter, together.scatter);
-      fit.by_ends = !IsHostMessage(of_a, 0);
+      fit.by_ends = !IsHostMessage(*of_a.rank, of_a[0]);
     }
     fit.score = flows > 0 ? sum / flows : 0;
     return fit;

@@ -5,13 +5,14 @@
 #include <cstdlib>
 #include <limits>
 
+#include "trace/clock_fit.h"
+
 namespace headway::trace {
 namespace {
 
 constexpr int32_t kSample = 48;  // rows of `few` looked at on either end of the window
 constexpr size_t kCandidates = 16;
 constexpr Nanos kAlike = 2 * kMillisecond;
-constexpr double kFastestDrift = 3e-4;  // of two clocks against each other
 
 // A part of a flow: rows of `few` and those of `many` that are in the same steps.
 struct Part {
@@ -84,7 +85,7 @@ std::optional<Sample> BestOffset(std::span<const NeighbourFlow> flows, bool tail
       times.push_back(flow.few[i].start);
       for (const int32_t j : part.many) {
         if (flow.few.StepNumber(i) != flow.many.StepNumber(j) || !Agree(flow.few[i], flow.many[j])) continue;
-        const Nanos difference = Difference(flow.few[i], flow.many[j], IsHostMessage(flow.few, i));
+        const Nanos difference = Difference(flow.few[i], flow.many[j], IsHostMessage(*flow.few.rank, flow.few[i]));
         if (!near || std::abs(difference - *near) <= reach) differences.push_back(difference);
       }
     }

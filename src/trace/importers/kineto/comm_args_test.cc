@@ -14,42 +14,37 @@ const NameRules& Rules() {
 struct TensorCase {
   const char* dims;
   const char* types;
-  Bytes summed;
-  Bytes largest;
-};
-
-TEST(CommArgs, BytesOfTensors) {
-  const TensorCase cases[] = {
-      {"[[397322]]", R"(["float"])", 1'589'288, 1'589'288},                     // 397,322 x 4
-      {"[[8, 1024, 8816]]", R"(["c10::BFloat16"])", 144'441'344, 144'441'344},  // 8 x 1024 x 8816 x 2
-      {"[[10], [20]]", R"(["float", "double"])", 200, 160},                     // 40 + 160
-      {"[[]]", R"(["long"])", 8, 8},                                            // one number in a tensor
-      {"[[4], []]", R"(["float", "Int"])", 16, 16},                             // a plain argument beside it
-      {"[[[397322]], [], []]", R"(["TensorList", "", ""])", -1, -1},
-      {"[[4], [4]]", R"(["float", "Unheard"])", 16, 16},
-      {"[]", "[]", -1, -1},
-      {"", "", -1, -1},
-      {"[[9223372036854775807, 2]]", R"(["float"])", -1, -1},
-      {"[[-1]]", R"(["float"])", -1, -1},
-      {R"([["a"]])", R"(["float"])", -1, -1},
-      {"[[1, 2", R"(["float"])", -1, -1},
-  };
-  for (const TensorCase& c : cases) {
-    EXPECT_EQ(TensorBytes(c.dims, c.types, "", Tensors::kSummed, Rules()), c.summed) << c.dims;
-    EXPECT_EQ(TensorBytes(c.dims, c.types, "", Tensors::kLargest, Rules()), c.largest) << c.dims;
-  }
-}
-
-struct ListCase {
-  const char* dims;
-  const char* types;
   const char* dtype;
   Bytes summed;
   Bytes largest;
 };
 
+void Expect(const TensorCase& c) {
+  EXPECT_EQ(TensorBytes(c.dims, c.types, c.dtype, Tensors::kSummed, Rules()), c.summed) << c.dims << c.dtype;
+  EXPECT_EQ(TensorBytes(c.dims, c.types, c.dtype, Tensors::kLargest, Rules()), c.largest) << c.dims << c.dtype;
+}
+
+TEST(CommArgs, BytesOfTensors) {
+  const TensorCase cases[] = {
+      {"[[397322]]", R"(["float"])", "", 1'589'288, 1'589'288},                     // 397,322 x 4
+      {"[[8, 1024, 8816]]", R"(["c10::BFloat16"])", "", 144'441'344, 144'441'344},  // 8 x 1024 x 8816 x 2
+      {"[[10], [20]]", R"(["float", "double"])", "", 200, 160},                     // 40 + 160
+      {"[[]]", R"(["long"])", "", 8, 8},                                            // one number in a tensor
+      {"[[4], []]", R"(["float", "Int"])", "", 16, 16},                             // a plain argument beside it
+      {"[[[397322]], [], []]", R"(["TensorList", "", ""])", "", -1, -1},
+      {"[[4], [4]]", R"(["float", "Unheard"])", "", 16, 16},
+      {"[]", "[]", "", -1, -1},
+      {"", "", "", -1, -1},
+      {"[[9223372036854775807, 2]]", R"(["float"])", "", -1, -1},
+      {"[[-1]]", R"(["float"])", "", -1, -1},
+      {R"([["a"]])", R"(["float"])", "", -1, -1},
+      {"[[1, 2", R"(["float"])", "", -1, -1},
+  };
+  for (const TensorCase& c : cases) Expect(c);
+}
+
 TEST(CommArgs, BytesOfListsOfTensors) {
-  const ListCase cases[] = {
+  const TensorCase cases[] = {
       {"[[[397322]], [], []]", R"(["TensorList", "", ""])", "Float", 1'589'288, 1'589'288},    // 397,322 x 4
       {"[[[2, 32, 64], [10]], []]", R"(["TensorList", "Scalar"])", "BFloat16", 8'212, 8'212},  // (4,096 + 10) x 2
       {"[[[]]]", R"(["TensorList"])", "Double", 8, 8},                        // a list of one number in a tensor
@@ -63,10 +58,7 @@ TEST(CommArgs, BytesOfListsOfTensors) {
       {"[[[4], [[5]]]]", R"(["TensorList"])", "Float", -1, -1},
       {"[[[9223372036854775807], [1]]]", R"(["TensorList"])", "Float", -1, -1},
   };
-  for (const ListCase& c : cases) {
-    EXPECT_EQ(TensorBytes(c.dims, c.types, c.dtype, Tensors::kSummed, Rules()), c.summed) << c.dims << c.dtype;
-    EXPECT_EQ(TensorBytes(c.dims, c.types, c.dtype, Tensors::kLargest, Rules()), c.largest) << c.dims << c.dtype;
-  }
+  for (const TensorCase& c : cases) Expect(c);
 }
 
 TEST(CommArgs, PayloadIsTheLargerSide) {
