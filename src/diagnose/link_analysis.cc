@@ -242,8 +242,8 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
   std::set<int32_t> explained;
   for (Egress& egress :
        Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
-    for (const SlowChannel& slow : egress.slow) explained.insert(channels[slow.channel].group);
     NarrowByOrder(job, channels, &egress);
+    for (const SlowChannel& slow : egress.slow) explained.insert(channels[slow.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
   }
   std::vector<SlowChannel> slow = FindSlowChannels(job, channels, Against::kOtherSteps);
