@@ -18,6 +18,26 @@ struct Run {
   uint32_t count = 0;
 };
 
+// Marked too early, a resume has its distance from a completion that no replay knows by then: what stays is how long
+// the rank was blocked. Needs the times of the chains up to there.
+void KeepBlockedTimes(SegmentGraph* graph) {
+  const auto is_early = [](const Mark& mark) { return mark.kind == MarkKind::kEarlyResume; };
+  if (std::none_of(graph->marks.begin(), graph->marks.end(), is_early)) return;
+  std::vector<Nanos> now = graph->chain_start;
+  for (Mark& mark : graph->marks) {
+    Nanos& at = now[mark.rank];
+    if (mark.kind == MarkKind::kFollow) continue;
+    if (!mark.IsResume()) {
+      at += mark.time;
+      continue;
+    }
+    const SegmentCollective& c = graph->collectives[static_cast<size_t>(mark.target)];
+    const Nanos blocked = std::max<Nanos>(0, c.latest_arrival + c.transfer + mark.time - at);
+    if (is_early(mark)) mark.time = blocked;
+    at += blocked;
+  }
+}
+
 class Scheduler {
  public:
   Scheduler(size_t ranks, const std::function<ChainSource()>& make_source, int threads, SegmentGraph* graph)
@@ -49,6 +69,7 @@ class Scheduler {
       (void)Cut(chain);
       Place(r, chain);
     });
+    KeepBlockedTimes(&graph_);
   }
 
  private:

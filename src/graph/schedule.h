@@ -18,7 +18,8 @@ using ChainSource = std::function<std::span<Mark>(size_t rank)>;
 
 // Fills marks, chain, chain_begin, step_begin and step_at; needs collectives and order. Each chain is asked for twice
 // rather than held twice; `make_source` gives a source for one thread. Resumes too early in that order become
-// kEarlyResume, arrivals that would follow a later collective follow nothing. O(marks).
+// kEarlyResume and keep how long they were blocked as measured, arrivals that would follow a later collective follow
+// nothing. O(marks).
 void ScheduleMarks(size_t ranks, const std::function<ChainSource()>& make_source, int threads, SegmentGraph* graph);
 
 }  // namespace headway::graph

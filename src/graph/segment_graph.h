@@ -23,7 +23,8 @@ enum class MarkKind : uint32_t {
   kArrive,
   kFollow,  // directly before an arrival: it comes when another collective has completed, not after own time
   kResume,
-  kEarlyResume,  // of a collective whose last member has not arrived by then: no replay can tell when that ends
+  kEarlyResume,  // of a collective whose last member has not arrived by then: it was blocked for a time, whatever ends
+                 // it
   kStep,
   kWork,  // own time before a resume, where there is any
   kEnd,
@@ -32,8 +33,9 @@ enum class MarkKind : uint32_t {
 // Two for each communication row of the job: 16 bytes, and without initial values, so that many can be allocated
 // without being written.
 struct Mark {
-  Nanos time;          // own time since the mark before in its chain; resumes, kFollow: ns from the completion
-  int32_t target;      // arrivals, resumes, kFollow: collective index; kStep: index into the rank's steps; else -1
+  Nanos time;      // own time since the mark before in its chain; kResume, kFollow: from the completion; kEarlyResume:
+                   // blocked
+  int32_t target;  // arrivals, resumes, kFollow: collective index; kStep: index into the rank's steps; else -1
   uint32_t rank : 29;  // rank index
   MarkKind kind : 3;
 

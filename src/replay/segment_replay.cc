@@ -70,11 +70,12 @@ class Engine {
   }
 
   void Resume(const Mark& mark, Nanos* now) {
-    const auto target = static_cast<size_t>(mark.target);
-    const bool early = mark.kind == MarkKind::kEarlyResume;
-    times_.order_violations += early ? 1 : 0;
-    const Nanos complete = early ? graph_.collectives[target].latest_arrival + transfer_[target] : Completion(target);
-    const Nanos resume = std::max(*now, complete + mark.time);
+    Nanos resume = *now + mark.time;
+    if (mark.kind == MarkKind::kEarlyResume) {
+      ++times_.order_violations;
+    } else {
+      resume = std::max(*now, Completion(static_cast<size_t>(mark.target)) + mark.time);
+    }
     times_.blocked[mark.rank] += resume - *now;
     *now = resume;
   }

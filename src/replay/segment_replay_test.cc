@@ -100,6 +100,16 @@ TEST(SegmentReplay, ResumeBeforeTheLastArrivalIsTakenAsMeasured) {
   EXPECT_EQ(t.end[1], 72);
 }
 
+TEST(SegmentReplay, ATimeBlockedAsMeasuredMovesWithItsRank) {
+  // The same rank 1, 10 earlier: it is blocked for 35 from -10 on, and arrives at 55; all end at 55 + 5 + 7.
+  MadeGraph made = TwoRanks();
+  std::swap(made.chains[1][1], made.chains[1][2]);
+  const SegmentGraph g = made.Build();
+  SegmentEdit edit;
+  edit.starts.push_back({1, -10});
+  EXPECT_EQ(ReplaySegments(g, edit).end, (std::vector<Nanos>{67, 62}));
+}
+
 // Ranks 0 and 2 meet, and 1 and 3, but no rank of the one pair meets one of the other: [0, 42] and [100, 142].
 MadeGraph TwoParts() {
   MadeGraph made;
