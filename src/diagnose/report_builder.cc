@@ -198,6 +198,7 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   }
   for (report::Section& table : FunctionTables(d.job, options.threads)) doc.sections.push_back(std::move(table));
   doc.sections.push_back(GroupsTable(d));
+  if (d.job.comms.clocks.size() > 1) doc.sections.push_back(ClocksTable(d));
   doc.analyses_run = d.analyses_run;
   doc.not_checked = NotChecked(d);
   doc.data_quality = Quality(d, options);
@@ -235,6 +236,7 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   }
   doc.data_quality.unknown_time_share = UnknownTimeShare(job);
   if (job.comms.clocks.size() > 1) doc.data_quality.clock_residual = ClockResidual(job);
+  doc.data_quality.clocks = ClockSummaries(job);
   doc.data_quality.gpu_events = options.gpu_events;
   doc.data_quality.last_step = options.last_step;
   return doc;
