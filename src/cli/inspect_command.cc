@@ -72,6 +72,23 @@ report::Section RanksTable(const Ingested& in) {
   return section;
 }
 
+// How much depends on which device rows are counted; empty where it makes no difference.
+std::string LaunchNote(const Ingested& in, bool linked) {
+  int64_t rows = 0, without = 0;
+  Nanos busy = 0, all_busy = 0;
+  for (const RankPattern& rank : in.ranks) {
+    rows += rank.device_all.rows;
+    without += rank.device_all.rows - rank.device_linked.rows;
+    busy += rank.BusyWithoutLaunch();
+    all_busy += rank.device_all.Union(15);
+  }
+  if (without == 0) return "";
+  return FormatCount(without) + " of " + FormatCount(rows) + " rows have no launch in the file; " +
+         FormatDuration(busy) + " of busy time (" +
+         FormatPercent(static_cast<double>(busy) / static_cast<double>(std::max<Nanos>(1, all_busy))) +
+         ") are theirs alone and are " + (linked ? "left out" : "counted") + ".";
+}
+
 // Device time by interval union: what other tools call computation, communication, idle.
 report::Section DeviceTable(const Ingested& in, bool linked) {
   using Sums = RankPattern::DeviceSums;
@@ -106,6 +123,7 @@ report::Section DeviceTable(const Ingested& in, bool linked) {
   report::Section section;
   section.name = "device";
   section.title = linked ? "Device time (events whose launch is in the file)" : "Device time (all events)";
+  section.intro = LaunchNote(in, linked);
   section.on_terminal = !table.rows.empty();
   section.body = std::move(table);
   return section;
@@ -192,6 +210,7 @@ std::string Json(const Ingested& in) {
     json.Key("collectives").Int(static_cast<int64_t>(rank.comms.instances.size()));
     for (const bool linked : {false, true}) {
       const RankPattern::DeviceSums& s = linked ? rank.device_linked : rank.device_all;
+      json.Key(linked ? "device_linked_rows" : "device_rows").Int(s.rows);
       json.Key(linked ? "device_linked_ns_by_kinds" : "device_ns_by_kinds").BeginArray();
       for (const Nanos t : s.by_kinds) json.Int(t);
       json.EndArray();

@@ -131,6 +131,9 @@ report::DataQuality Quality(const Diagnosis& d, const ReportOptions& options) {
   if (unknown > 0) out.summary += ", " + FormatPercent(unknown, 1) + " of device time under unknown names";
   out.facts.push_back({"events read", events, Unit::kCount, "", ""});
   out.facts.push_back({"device events counted", options.gpu_events, Unit::kText, "--gpu-events", "gpu-events"});
+  if (const Nanos busy = BusyWithoutLaunch(job); busy > 0) {
+    out.facts.push_back({"busy time without a launch", busy, Unit::kDuration, "", ""});
+  }
   out.facts.push_back({"last step", options.last_step, Unit::kText, "--last-step", "last-step"});
   out.facts.push_back({"clock residual", residual, Unit::kDuration, "", "clock-residual"});
   out.facts.push_back({"replay error, mean", job.replay_error.mean, Unit::kShare, "", "replay-error"});

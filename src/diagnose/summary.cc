@@ -87,6 +87,12 @@ std::vector<report::ClockSummary> ClockSummaries(const Job& job) {
   return out;
 }
 
+Nanos BusyWithoutLaunch(const Job& job) {
+  Nanos busy = 0;
+  for (const auto& rank : job.ranks) busy += rank.BusyWithoutLaunch();
+  return busy;
+}
+
 double UnknownTimeShare(const Job& job) {
   Nanos unknown = 0, busy = 0;
   for (const auto& rank : job.ranks) {

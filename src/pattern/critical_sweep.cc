@@ -227,6 +227,9 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   out->steps = std::move(steps_);
   out->device_all = sums_all_.Finish(base);
   out->device_linked = sums_linked_.Finish(base);
+  if (const int64_t rows = out->device_all.rows - out->device_linked.rows; rows > 0) {
+    out->log.AddCount(trace::ProblemKind::kNote, "launch-not-in-file", rows);
+  }
   comms_.Export(base, &out->comms);
   out->thinned_instances = comms_.thinned();
   if (tree_.capped() > 0) out->log.AddCount(trace::ProblemKind::kGuessed, "call-paths-capped", tree_.capped());

@@ -107,6 +107,8 @@ class CriticalSweep {
   void EndFrame(const Ending& ending);
   uint32_t Push(const trace::Event& event, const Open& open);
   Frame MakeFrame(const trace::Event& event, const Frame* outer);
+  // A device row that counts in the sums over all rows and nowhere else.
+  [[nodiscard]] bool LeftOut(const Open& open) const { return in_.linked_only && !open.linked; }
   [[nodiscard]] trace::CommDetail CommOf(const trace::Event& event) const;
   [[nodiscard]] Nanos Covered(trace::EventKind kind) const;
 

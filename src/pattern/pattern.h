@@ -119,8 +119,10 @@ struct RankPattern {
     }
     bool operator==(const DeviceSums&) const = default;
   };
-  DeviceSums device_all;     // --gpu-events all
+  DeviceSums device_all;     // --gpu-events all; both are known whichever was asked for
   DeviceSums device_linked;  // --gpu-events linked
+  // Busy time that is there only thanks to rows without a launch in the file.
+  [[nodiscard]] Nanos BusyWithoutLaunch() const { return device_all.Union(15) - device_linked.Union(15); }
   bool linked_only = false;  // the fold left rows without a launch out of everything else too
   Nanos unknown_name_time = 0;
   Nanos overhead = 0;  // the profiler's own events
