@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The join on traces of real jobs: fourteen labelled cases with several process groups on a host backend. The truth stands
-// in files beside the traces, written by the jobs themselves.
+// The join on traces of real jobs: fourteen labelled cases with several process groups on a host backend. The truth
+// stands in files beside the traces, written by the jobs themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>

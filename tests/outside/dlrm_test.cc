@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of DLRM on eight devices, as its eight traces show it, against figures computed from their raw rows by others
-// (interval arithmetic over whole microseconds).
+// One step of DLRM on eight devices, as its eight traces show it, against figures computed from their raw rows by
+// others (interval arithmetic over whole microseconds).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,8 @@ TEST(Dlrm, OffsetsOfEightHostsAreRecovered) {
   }
 }
 
-// Of each rank: the sum over the collectives of (latest start over the ranks - own start), and how many it started last.
+// Of each rank: the sum over the collectives of (latest start over the ranks - own start), and how many it started
+// last.
 TEST(Dlrm, WaitsAndLastArrivals) {
   SKIP_WITHOUT(SharedData() + "/param/dlrm_kineto.tar.gz");
   const std::vector<RankComms> ranks = Dlrm();
@@ -101,8 +102,8 @@ TEST(Dlrm, WaitsAndLastArrivals) {
   EXPECT_EQ(last, (std::vector<int>{0, 0, 0, 0, 1, 2, 0, 5}));
 }
 
-// Ranks enter the step up to 7.5 ms apart, 1 first and 7 last; each begins its first collective 3.0 to 3.9 ms later (rank
-// 7 after 3.21, rank 3 after 3.91). So most of the waiting has its cause before the window.
+// Ranks enter the step up to 7.5 ms apart, 1 first and 7 last; each begins its first collective 3.0 to 3.9 ms later
+// (rank 7 after 3.21, rank 3 after 3.91). So most of the waiting has its cause before the window.
 TEST(Dlrm, RanksEnterTheStepApart) {
   SKIP_WITHOUT(SharedData() + "/param/dlrm_kineto.tar.gz");
   const std::vector<RankComms> ranks = Dlrm();

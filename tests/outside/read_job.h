@@ -23,13 +23,14 @@
 namespace headway {
 
 // By rank; what is no trace is passed over.
-inline std::vector<pattern::RankPattern> ReadPatterns(const std::string& path) {
+inline std::vector<pattern::RankPattern> ReadPatterns(const std::string& path,
+                                                      const pattern::FoldOptions& options = {}) {
   std::vector<pattern::RankPattern> ranks;
   const std::vector<std::string> paths{path};
   for (const InputItem& item : ListInputs(paths).items) {
     auto source = item.Open();
     if (!source) continue;
-    pattern::PatternBuilder builder({});
+    pattern::PatternBuilder builder(options);
     std::unique_ptr<trace::TraceReader> reader;
     while (true) {
       const auto chunk = (*source)->Next();
