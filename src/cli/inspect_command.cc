@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
+#include "cli/inspect_steps.h"
 #include "cli/reading_options.h"
 #include "cli/terminal.h"
 #include "headway_version.h"
@@ -189,7 +190,7 @@ report::Section ProblemsTable(const Ingested& in) {
   return section;
 }
 
-std::string Json(const Ingested& in) {
+std::string Json(const Ingested& in, const std::vector<trace::CommTime>& times) {
   std::string text;
   JsonWriter json(&text, {.indent = 2});
   json.BeginObject();
@@ -214,6 +215,14 @@ std::string Json(const Ingested& in) {
       json.Key(linked ? "device_linked_ns_by_kinds" : "device_ns_by_kinds").BeginArray();
       for (const Nanos t : s.by_kinds) json.Int(t);
       json.EndArray();
+    }
+    WriteStepSplits(rank, &json);
+    json.Key("communication_ns");
+    if (r < times.size()) {
+      json.BeginObject(JsonWriter::Layout::kInline).Field("open", times[r].open).Field("transfer", times[r].transfer);
+      json.Field("waiting", times[r].waiting()).EndObject();
+    } else {
+      json.Null();
     }
     json.EndObject();
   }
@@ -240,16 +249,18 @@ int RunInspect(std::span<const std::string> args) {
   if (!in) return Fail("inspect", in.error());
   RemarkProblems("inspect", in->problems, flags.quiet);
   RemarkLateFlags("inspect", flags, *in);
+  const std::vector<trace::CommTime> times = CommTimes(*in, flags.ingest.threads);
   if (flags.json) {
-    if (Result<void> written = WriteOut(Json(*in)); !written) return Fail("inspect", written.error());
+    if (Result<void> written = WriteOut(Json(*in, times)); !written) return Fail("inspect", written.error());
     return kOk;
   }
   report::ReportDoc doc;
   doc.command = "inspect";
   doc.title = "headway inspect: " + flags.paths.front();
   doc.version = kVersion;
-  doc.sections = {RanksTable(*in), DeviceTable(*in, flags.gpu_events == "linked"), GroupsTable(*in),
-                  ProblemsTable(*in)};
+  doc.sections = {RanksTable(*in),  DeviceTable(*in, flags.gpu_events == "linked"),
+                  StepsTable(*in),  OverlapTable(*in, times),
+                  GroupsTable(*in), ProblemsTable(*in)};
   const Terminal terminal = ReadTerminal();
   report::TextOptions text;
   text.width = terminal.width;
