@@ -41,8 +41,8 @@ class DocumentWalker {
   Result<void> Feed(std::string_view bytes);
   Result<void> Finish();
 
-  // A list of events began. One without a key around it has to hold an element, as other JSON begins with a bracket, too;
-  // its end may be missing.
+  // A list of events began. One without a key around it has to hold an element, as other JSON begins with a bracket,
+  // too; its end may be missing.
   [[nodiscard]] bool saw_events() const { return saw_events_ || (outer_list_ && elements_ > 0); }
 
  private:
