@@ -219,8 +219,7 @@ std::string Json(const Ingested& in, const std::vector<trace::CommTime>& times) 
     WriteStepSplits(rank, &json);
     json.Key("communication_ns");
     if (r < times.size()) {
-      json.BeginObject(JsonWriter::Layout::kInline).Field("open", times[r].open).Field("transfer", times[r].transfer);
-      json.Field("waiting", times[r].waiting()).EndObject();
+      WriteCommTime(times[r], &json);
     } else {
       json.Null();
     }

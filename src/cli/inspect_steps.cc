@@ -97,8 +97,9 @@ report::Section OverlapTable(const Ingested& in, const std::vector<trace::CommTi
                           sums.length - sums.compute - sums.communication + sums.overlapped}) {
       row.cells.push_back(rank.step_splits.empty() ? report::Value{} : report::Value{t});
     }
-    row.cells.emplace_back(times[r].transfer);
-    row.cells.emplace_back(times[r].waiting());
+    const bool known = times[r].paired > 0;
+    row.cells.push_back(known ? report::Value{times[r].transfer} : report::Value{});
+    row.cells.push_back(known ? report::Value{times[r].waiting()} : report::Value{});
     table.rows.push_back(std::move(row));
   }
   report::Section section;
@@ -111,6 +112,17 @@ report::Section OverlapTable(const Ingested& in, const std::vector<trace::CommTi
   section.on_terminal = !table.rows.empty();
   section.body = std::move(table);
   return section;
+}
+
+void WriteCommTime(const trace::CommTime& time, JsonWriter* json) {
+  json->BeginObject(JsonWriter::Layout::kInline).Field("open", time.open).Field("paired_rows", time.paired);
+  if (time.paired > 0) {
+    json->Field("transfer", time.transfer).Field("waiting", time.waiting());
+  } else {
+    json->Key("transfer").Null();
+    json->Key("waiting").Null();
+  }
+  json->EndObject();
 }
 
 void WriteStepSplits(const RankPattern& rank, JsonWriter* json) {

@@ -20,7 +20,9 @@ namespace headway::cli {
 // CommTimes gave them.
 [[nodiscard]] report::Section OverlapTable(const Ingested& in, const std::vector<trace::CommTime>& times);
 
-// Members of a rank's object: "step_splits", a list with an entry a step.
+// An object; waiting is null where no other rank's trace tells it.
+void WriteCommTime(const trace::CommTime& time, JsonWriter* json);
+// A member of a rank's object: "step_splits", a list with an entry a step.
 void WriteStepSplits(const pattern::RankPattern& rank, JsonWriter* json);
 
 }  // namespace headway::cli

@@ -23,6 +23,7 @@ Nanos UnionLength(std::vector<std::pair<Nanos, Nanos>> intervals) {
 }  // namespace
 
 std::vector<CommTime> SplitCommTime(const std::vector<RankComms>& ranks, const JobComms& job) {
+  std::vector<CommTime> out(ranks.size());
   std::vector<std::vector<Nanos>> transfer(ranks.size());  // of each row
   for (size_t r = 0; r < ranks.size(); ++r) {
     for (const CommInstance& row : ranks[r].instances) transfer[r].push_back(row.end - row.start);
@@ -33,9 +34,11 @@ std::vector<CommTime> SplitCommTime(const std::vector<RankComms>& ranks, const J
   for (const Collective& collective : job.collectives) {
     Nanos shortest = INT64_MAX;
     for (const CollectiveMember& m : collective.members) shortest = std::min(shortest, of(m));
-    for (const CollectiveMember& m : collective.members) of(m) = shortest;
+    for (const CollectiveMember& m : collective.members) {
+      of(m) = shortest;
+      ++out[static_cast<size_t>(m.rank_index)].paired;
+    }
   }
-  std::vector<CommTime> out;
   for (size_t r = 0; r < ranks.size(); ++r) {
     std::vector<std::pair<Nanos, Nanos>> open, moving;
     for (size_t i = 0; i < ranks[r].instances.size(); ++i) {
@@ -43,7 +46,8 @@ std::vector<CommTime> SplitCommTime(const std::vector<RankComms>& ranks, const J
       open.emplace_back(row.start, row.end);
       moving.emplace_back(row.end - transfer[r][i], row.end);
     }
-    out.push_back({UnionLength(std::move(open)), UnionLength(std::move(moving))});
+    out[r].open = UnionLength(std::move(open));
+    out[r].transfer = UnionLength(std::move(moving));
   }
   return out;
 }

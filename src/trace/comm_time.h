@@ -11,6 +11,7 @@ namespace headway::trace {
 struct CommTime {
   Nanos open = 0;      // an operation was open
   Nanos transfer = 0;  // one of them moved data
+  int64_t paired = 0;  // rows whose operation other ranks show, too; without any, waiting is not known
   [[nodiscard]] Nanos waiting() const { return open - transfer; }
 };
 

@@ -37,6 +37,7 @@ TEST(CommTime, WhoCameFirstWaited) {
   EXPECT_EQ(times[0].waiting(), 50);
   EXPECT_EQ(times[1].transfer, 40);
   EXPECT_EQ(times[1].waiting(), 0);
+  EXPECT_EQ(times[1].paired, 1);
 }
 
 TEST(CommTime, OverlappingOperationsCountOnce) {
@@ -60,6 +61,7 @@ TEST(CommTime, WhatWasNotPairedIsTransfer) {
   const std::vector<RankComms> ranks{Rank(0, {{0, 30}}), Rank(1, {})};
   const std::vector<CommTime> times = SplitCommTime(ranks, {});
   EXPECT_EQ(times[0].transfer, 30);
+  EXPECT_EQ(times[0].paired, 0);
   EXPECT_EQ(times[0].waiting(), 0);
   EXPECT_EQ(times[1].open, 0);
 }

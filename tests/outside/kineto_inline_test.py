@@ -71,6 +71,19 @@ def main():
             checks.equal(f"{name} rank {rank['rank']}: transfer, waiting",
                          (times["transfer"] / 1000, times["waiting"] / 1000), waits)
             checks.equal(f"{name} rank {rank['rank']}: open", times["open"] / 1000, sum(waits))
+            checks.equal(f"{name} rank {rank['rank']}: paired", times["paired_rows"], 5)
+        # One rank alone: how much of it is waiting is not known, and is not made up.
+        alone = inspect(need(f"{FOLDER}test_{name}_0.json")[0])["ranks"][0]["communication_ns"]
+        checks.equal(f"{name} alone", (alone["open"] / 1000, alone["waiting"]), (sum(expected[0][1]), None))
+    # The plugin adds 78 counters of device metrics to a trace: they are counted, and change nothing else.
+    without, with_counters = (inspect(path) for path in need("kineto/gpu_metrics_input.json.gz",
+                                                             "kineto/gpu_metrics_expected.json.gz"))
+    counters = with_counters["problems"].pop("counter-row", 0) - without["problems"].pop("counter-row", 0)
+    checks.equal("gpu_metrics: counters", counters, 78)
+    for document in (without, with_counters):
+        del document["ranks"][0]["file"]
+        document["problems"].pop("rank-assumed", None)
+    checks.equal("gpu_metrics: all else", with_counters, without)
     return checks.done()
 
 
