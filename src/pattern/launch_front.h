@@ -11,7 +11,7 @@
 namespace headway::pattern {
 
 // Launches are kept in buckets of neighbouring correlation ids, which profilers count up as calls are made: a trace of
-// ten million launches takes about 25 MB. What a bucket mixes up is a fraction of a millisecond.
+// ten million launches takes about 50 MB. What a bucket mixes up is a fraction of a millisecond.
 class LaunchFront {
  public:
   void OnLaunch(uint32_t correlation, Nanos start);
