@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "pattern/rank_list.h"
+#include "trace/comm_sequence.h"
 
 namespace headway::pattern {
 
@@ -76,25 +77,50 @@ void CommTracker::AddExposed(int handle, Nanos from, Nanos to) {
   instance.exposed += to - from;
 }
 
+// Every k-th of a group's collectives stays, k a power of two that only the number of rows in the group decides, so
+// that all members keep the same ones; seq keeps the true ordinal. Messages stay as long as they fit: what is left of
+// two directions would not pair.
+void CommTracker::Thin() {
+  if (instances_.size() <= max_instances_) return;
+  constexpr int64_t kLeastShare = 64;
+  const auto is_message = [](const CommInstance& i) { return trace::IsOneWay(i.op) || trace::NamesNoPeer(i.op); };
+  std::vector<int64_t> collectives(groups_.size(), 0), seen(groups_.size(), 0);
+  int64_t messages = 0;
+  for (const CommInstance& instance : instances_) {
+    (is_message(instance) ? messages : collectives[static_cast<size_t>(instance.local_group)])++;
+  }
+  const auto most = static_cast<int64_t>(max_instances_);
+  const auto stride_at = [](int64_t rows, int64_t share) {
+    int64_t stride = 1;
+    while (rows / stride > share) stride *= 2;
+    return stride;
+  };
+  int64_t share = most / 2;
+  const auto kept_at = [&](int64_t at) {
+    int64_t sum = messages;
+    for (const int64_t rows : collectives) sum += rows / stride_at(rows, at);
+    return sum;
+  };
+  while (share > kLeastShare && kept_at(share) > most) share /= 2;
+  const int64_t of_messages = stride_at(messages, most / 2);
+  std::vector<CommInstance> kept;
+  for (CommInstance& instance : instances_) {
+    const auto group = static_cast<size_t>(instance.local_group);
+    const int64_t ordinal = seen[group]++;
+    const int64_t stride = is_message(instance) ? of_messages : stride_at(collectives[group], share);
+    if (stride > 1 && instance.seq < 0) instance.seq = ordinal;
+    if (stride == 1 || instance.seq % stride == 0) kept.push_back(instance);
+  }
+  thinned_ = static_cast<int64_t>(instances_.size() - kept.size());
+  instances_ = std::move(kept);
+}
+
 void CommTracker::Export(Nanos time_base, trace::RankComms* out) {
   const auto tick = [](Nanos t) {  // floor, also for negative times
     const Nanos r = t % trace::kCommTick;
     return t - (r < 0 ? r + trace::kCommTick : r);
   };
-  if (instances_.size() > max_instances_) {
-    // Every k-th of a group, k a power of two, so that ranks of a group keep the same ones; seq keeps the true ordinal.
-    size_t stride = 2;
-    while (instances_.size() / stride > max_instances_) stride *= 2;
-    std::vector<int64_t> seen(groups_.size(), 0);
-    std::vector<CommInstance> kept;
-    for (CommInstance& instance : instances_) {
-      const int64_t ordinal = seen[static_cast<size_t>(instance.local_group)]++;
-      if (instance.seq < 0) instance.seq = ordinal;
-      if (instance.seq % static_cast<int64_t>(stride) == 0) kept.push_back(instance);
-    }
-    thinned_ = static_cast<int64_t>(instances_.size() - kept.size());
-    instances_ = std::move(kept);
-  }
+  Thin();
   for (CommInstance& instance : instances_) {
     instance.start = tick(instance.start + time_base);
     instance.end = std::max(instance.start, tick(instance.end + time_base));

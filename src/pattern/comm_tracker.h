@@ -40,6 +40,7 @@ class CommTracker {
   [[nodiscard]] int64_t thinned() const { return thinned_; }
 
  private:
+  void Thin();
   int32_t LocalGroup(const trace::Event& event, const trace::CommDetail& detail, bool blocking);
 
   const StringPool& names_;

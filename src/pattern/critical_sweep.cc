@@ -16,7 +16,8 @@ CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps, s
       splits_(std::move(splits)),
       steps_(std::move(steps)),
       stacks_(input.roles.size()),
-      stream_end_(input.roles.size(), INT64_MIN) {
+      stream_end_(input.roles.size(), INT64_MIN),
+      queued_since_(input.roles.size(), INT64_MIN) {
   for (size_t i = 0; i < in_.roles.size(); ++i) {
     if (in_.roles[i] == LaneRole::kDriving) driving_.push_back(static_cast<trace::LaneId>(i));
   }
@@ -116,13 +117,14 @@ void CriticalSweep::CloseStretch(Nanos at) {
 }
 
 // An operation ended while a function of the driving thread ran. A synchronous collective inside an operator leaves no
-// other mark than that the operator goes on at that very moment; SettleHiddenWait() sees whether it does.
-void CriticalSweep::NoteHiddenWait(int handle, Nanos operation_start) {
+// other mark than that the operator goes on at that very moment; SettleHiddenWait() sees whether it does. An operation
+// that stood in line behind another had been issued by then, and was waited for from then on.
+void CriticalSweep::NoteHiddenWait(int handle, Nanos queued_since) {
   if (in_.has_device || step_ < 0) return;
   const Choice choice = Choose();
   if (choice.work_class == WorkClass::kCommunication || choice.work_class == WorkClass::kIdle) return;
   const Nanos begin = std::max(stretch_start_, steps_[static_cast<size_t>(step_)].start);
-  const Nanos from = after_issue_ ? begin : std::max(begin, operation_start);
+  const Nanos from = after_issue_ ? begin : std::max(begin, queued_since);
   if (now_ - from < kMillisecond / 2) return;
   hidden_ = {handle, from, now_, choice.node, choice.work_class, after_issue_};
 }
@@ -253,6 +255,7 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   }
   comms_.Export(base, &out->comms);
   out->thinned_instances = comms_.thinned();
+  if (comms_.thinned() > 0) out->log.AddCount(trace::ProblemKind::kDropped, "communication-thinned", comms_.thinned());
   if (tree_.capped() > 0) out->log.AddCount(trace::ProblemKind::kGuessed, "call-paths-capped", tree_.capped());
 }
 

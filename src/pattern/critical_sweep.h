@@ -73,7 +73,8 @@ class CriticalSweep {
     int device_kind = 0;
     bool linked = true;
     Nanos start = 0;
-    Nanos covered = 0;  // cumulative time of higher classes at its start
+    Nanos queued_since = 0;  // communication threads: the row, or the first of those it stood in line behind, began
+    Nanos covered = 0;       // cumulative time of higher classes at its start
     double utilisation = -1;
     const char* resource = "";
   };
@@ -98,7 +99,7 @@ class CriticalSweep {
   void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);
   [[nodiscard]] bool EndsInMoments(Nanos at) const;
   void CloseStretch(Nanos at);
-  void NoteHiddenWait(int handle, Nanos operation_start);
+  void NoteHiddenWait(int handle, Nanos queued_since);
   void SettleHiddenWait(Nanos at);
   [[nodiscard]] const Frame* DrivingFrame() const;
   [[nodiscard]] StepSplitSweep::Running RunningNow() const;
@@ -137,6 +138,7 @@ class CriticalSweep {
   std::vector<uint32_t> running_compute_, running_memory_;             // slots, by start
   std::vector<uint32_t> running_comm_;                                 // device communication
   std::vector<Nanos> stream_end_;                                      // by lane: end of the last row
+  std::vector<Nanos> queued_since_;                                    // by lane: start of the rows without a gap
   Nanos covered_compute_ = 0, covered_memory_ = 0, covered_comm_ = 0;  // cumulative: some row of the class or above ran
   ExposureBuffer exposed_;
   std::vector<ExposedPiece> blocked_pieces_, own_pieces_;  // scratch

@@ -119,6 +119,12 @@ void CriticalSweep::StartCommLoop(const Event& event) {
   trace::CommDetail detail;
   if (event.detail > 0) detail = in_.details->comm[event.detail - 1];
   open.comm = comms_.Start(event, detail, /*blocking=*/false, /*chained=*/false, step_);
+  constexpr Nanos kNextInLine = 100 * kMicrosecond;  // a thread takes up what waits for it at once
+  Nanos& last_end = stream_end_[event.lane];
+  Nanos& since = queued_since_[event.lane];
+  if (last_end == INT64_MIN || event.start - last_end > kNextInLine) since = event.start;
+  last_end = std::max(last_end, event.end());
+  open.queued_since = since;
   Push(event, open);
 }
 
@@ -230,7 +236,7 @@ void CriticalSweep::End(const Ending& ending) {
   if (open.comm != CommTracker::kNone) {
     ResolveExposed(open.comm);
     comms_.End(open.comm);
-    if (in_.roles[open.lane] != LaneRole::kDriving) NoteHiddenWait(open.comm, open.start);
+    if (in_.roles[open.lane] != LaneRole::kDriving) NoteHiddenWait(open.comm, open.queued_since);
   }
   if (open.device_kind != 0) {
     sums_all_.End(ending.at, open.device_kind);

@@ -18,7 +18,7 @@ struct FoldOptions {
   size_t sort_buffer_bytes = size_t{16} << 20;
   size_t max_functions = 1000;   // function table budget (30 KB)
   double min_share = 2e-4;       // of the window; smaller functions are folded into their callers
-  size_t max_instances = 16384;  // communication rows kept (128 KB)
+  size_t max_instances = 65536;  // communication rows kept (512 KB)
   std::string spill_dir;         // empty = TMPDIR or /tmp, resolved by base
 };
 

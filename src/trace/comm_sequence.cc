@@ -310,8 +310,10 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
   out.overlapping = static_cast<double>(overlapping) / count;
   out.jitter = fit.jitter;
   const double covered = 2.0 * fit.overlap / (reference.size() + member.size());
-  const double loose = std::min(1.0, static_cast<double>(fit.jitter) / static_cast<double>(gap));
-  out.score = (1 - fit.mismatch) * (1 - fit.step_mismatch) * out.overlapping * covered * (1 - 0.2 * loose);
+  // A member that always ends later sits behind a slow link; one whose ends come and go is of another group.
+  const auto of_gap = [&](Nanos n) { return std::min(1.0, static_cast<double>(n) / static_cast<double>(gap)); };
+  const double loose = 0.18 * of_gap(std::min(fit.jitter, out.scatter)) + 0.02 * of_gap(fit.jitter);
+  out.score = (1 - fit.mismatch) * (1 - fit.step_mismatch) * out.overlapping * covered * (1 - loose);
   return out;
 }
 

@@ -124,5 +124,20 @@ TEST(JudgeTogether, MembersAlwaysOverlap) {
   EXPECT_GT(JudgeTogether(a.Sequence(), later.Sequence(), std::nullopt).overlapping, 0.9);  // unless clocks differ
 }
 
+TEST(JudgeTogether, AMemberThatAlwaysEndsLaterBelongs) {
+  // Behind a slow link of a ring the last receiver ends later every time; ends that come and go are of another group.
+  const Recorded a(0, 60, 0);
+  Recorded late(0, 60, 0), loose(0, 60, 0);
+  for (size_t i = 0; i < late.rank.instances.size(); ++i) {
+    late.rank.instances[i].end += 300'000;
+    loose.rank.instances[i].end += i % 3 == 0 ? 300'000 : i % 3 == 1 ? 0 : -50'000;
+  }
+  const Togetherness of_late = JudgeTogether(a.Sequence(), late.Sequence(), 0);
+  const Togetherness of_loose = JudgeTogether(a.Sequence(), loose.Sequence(), 0);
+  EXPECT_EQ(of_late.overlapping, 1);
+  EXPECT_EQ(of_loose.overlapping, 1);
+  EXPECT_GT(of_late.score, of_loose.score);
+}
+
 }  // namespace
 }  // namespace headway::trace

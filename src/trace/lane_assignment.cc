@@ -12,7 +12,7 @@ namespace headway::trace {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr size_t kPeers = 2;  // other members a rank is compared with, per group
+constexpr size_t kPeers = 6;  // other members a rank is compared with, per group
 // Of one row of full agreement with the other members: what a hint is worth where they do not decide.
 constexpr double kPlaceHint = 0.20;
 constexpr double kLikeHint = 0.10;
