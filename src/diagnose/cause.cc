@@ -96,19 +96,17 @@ Cause StoodStill(const Explanation& why, const CauseContext& context) {
 
 // Causes that the function's own name gives away.
 Cause ByName(const Explanation& why, const CauseContext& context) {
-  const std::string path = Lower(why.function + " " + why.leaf);
-  if (HasAny(path, {"gc.collect", "function collect>", "gc.py"})) {
+  const std::string_view stall = StallOfName(why.function + " " + why.leaf);
+  if (stall == "gc-pause") {
     return {"gc-pause", why.function, "Python's garbage collector runs (" + why.brief + "): it " + Times(why, context),
             "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same "
             "step"};
   }
-  if (HasAny(path, {"checkpoint", "serialization.py", "torch.save", "save_state", "_save"})) {
+  if (stall == "checkpoint-stall") {
     return {"checkpoint-stall", why.function, why.brief + " " + Times(why, context),
             "write checkpoints asynchronously or from a copy in host memory"};
   }
-  if (HasAny(path, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
-                    "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
-                    "convert_frame"})) {
+  if (stall == "compile-or-load") {
     return {"compile-or-load", why.function, why.brief + " " + Times(why, context),
             "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
   }
@@ -116,6 +114,18 @@ Cause ByName(const Explanation& why, const CauseContext& context) {
 }
 
 }  // namespace
+
+std::string_view StallOfName(const std::string& function) {
+  const std::string name = Lower(function);
+  if (HasAny(name, {"gc.collect", "function collect>", "gc.py"})) return "gc-pause";
+  if (HasAny(name, {"checkpoint", "serialization.py", "torch.save", "save_state", "_save"})) return "checkpoint-stall";
+  if (HasAny(name, {"moduleload", "nvrtc", "dynamo", "frame_compile", "compile_inner", "compile_attempt", "compile_fx",
+                    "aot_dispatcher", "_inductor/", "compiledfxgraph", "fxgraphcache", "codecache", "triton/compiler",
+                    "convert_frame"})) {
+    return "compile-or-load";
+  }
+  return "";
+}
 
 Cause NameCause(const Explanation& why, const CauseContext& context) {
   if (Cause named = ByName(why, context); !named.name.empty()) return named;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "diagnose/explain.h"
 #include "diagnose/host_functions.h"
@@ -28,6 +29,9 @@ struct Cause {
   std::string sentence;  // what was seen, without who
   std::string suggestion;
 };
+
+// The cause that a function's own name gives away (a garbage collection, a checkpoint, a compilation), else "".
+[[nodiscard]] std::string_view StallOfName(const std::string& function);
 
 [[nodiscard]] Cause NameCause(const Explanation& why, const CauseContext& context);
 

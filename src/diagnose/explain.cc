@@ -58,15 +58,16 @@ std::vector<Row> Compare(FunctionView* view, const Sample& sample, std::span<con
   return rows;
 }
 
-// Down from the root into the child that holds most of the excess, as long as it holds 60 % of it.
-Node Descend(const FunctionView& view, const std::vector<Row>& rows, Nanos total) {
+// Down from a node (-1 = the root) that holds `total` into the child that holds most of the excess, as long as it holds
+// 60 % of it.
+Node Descend(const FunctionView& view, const std::vector<Row>& rows, Node from, Nanos total) {
   std::vector<std::vector<Node>> children(rows.size() + 1);
   for (size_t n = 0; n < rows.size(); ++n) {
     if (view.work_class(static_cast<Node>(n)) != WorkClass::kCommunication) {
       children[static_cast<size_t>(view.parent(static_cast<Node>(n)) + 1)].push_back(static_cast<Node>(n));
     }
   }
-  Node at = -1;
+  Node at = from;
   Nanos here = total;
   while (true) {
     Node best = -1;
@@ -164,7 +165,8 @@ std::string Abbreviated(const std::string& path) {
 
 }  // namespace
 
-Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> references) {
+Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> references,
+                    FunctionView::Node within) {
   Explanation out;
   const auto here = ClassSums(job, mine);
   std::vector<std::array<Nanos, pattern::kWorkClasses>> there;
@@ -181,7 +183,7 @@ Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std:
   }
   const std::vector<Row> rows = Compare(view, mine, references);
   CompareProportions(*view, rows, &out);
-  out.node = Descend(*view, rows, out.total);
+  out.node = Descend(*view, rows, within, within < 0 ? out.total : rows[static_cast<size_t>(within)].excess());
   if (out.node >= 0) {
     out.function = view->Path(out.node, 3);
   } else {

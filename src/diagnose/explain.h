@@ -41,9 +41,10 @@ struct Sample {
 };
 
 // `references`: what `mine` is held against: the same steps of peers, or other steps of the same rank. Each is scaled
-// to the number of steps of `mine`; the median over them counts.
+// to the number of steps of `mine`; the median over them counts. `within`: a node whose excess is to be explained; -1 =
+// all of it.
 [[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, const Sample& mine,
-                                  std::span<const Sample> references);
+                                  std::span<const Sample> references, FunctionView::Node within = -1);
 
 // The same steps of each of `peers`.
 [[nodiscard]] std::vector<Sample> SameSteps(std::span<const size_t> peers, const std::vector<size_t>& steps);

@@ -28,7 +28,15 @@ void AddLastArrivers(const AnalysisInput& in, report::Finding* finding) {
   }
 }
 
-// How much later than most of its peers each rank arrived at the first operation of its window; by rank index.
+// Where the early ones are: an eighth up from the earliest, so that of many ranks one that is far ahead of all others
+// makes nobody late. Sorts its argument.
+Nanos Early(std::vector<Nanos>* values) {
+  std::sort(values->begin(), values->end());
+  return values->empty() ? kNoValue : (*values)[(values->size() - 1) / 8];
+}
+
+// How much later than the early ones of its peers each rank arrived at the first operation of its window; by rank
+// index.
 std::vector<Nanos> FirstLateness(const Job& job) {
   std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), 0);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
@@ -44,21 +52,19 @@ std::vector<Nanos> FirstLateness(const Job& job) {
     for (const int32_t r : members) {
       if (arrival[static_cast<size_t>(r)] != kNoValue) known.push_back(arrival[static_cast<size_t>(r)]);
     }
-    if (known.empty()) continue;
-    std::sort(known.begin(), known.end());
-    const Nanos usual = known[(known.size() - 1) / 2];
+    const Nanos early = Early(&known);
     for (const int32_t r : members) {
       const auto i = static_cast<size_t>(r);
-      if (arrival[i] != kNoValue) late[i] = arrival[i] - usual;
+      if (arrival[i] != kNoValue) late[i] = arrival[i] - early;
     }
   }
   return late;
 }
 
-// How much later than most ranks a rank begins its steps.
+// How much later than others a rank begins its steps.
 struct Skew {
-  Nanos first = 0;  // the first one
-  Nanos usual = 0;  // median of the others: what its place in the program makes of it
+  Nanos first = 0;  // the first one, against the early ones
+  Nanos usual = 0;  // median of its other steps, against most: what its place in the program makes of it
   Nanos noise = 0;  // how much the others vary: 1.4826 x median absolute deviation; 0 where there are under three
 };
 
@@ -100,12 +106,11 @@ std::vector<Skew> Skews(const Job& job) {
     for (const Nanos x : later[r]) away.push_back(std::abs(x - out[r].usual));
     out[r].noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
   }
-  // Against where most ranks enter, their places taken into account: the lower middle again.
+  // Their places taken into account.
   std::vector<Nanos> late;
   for (const Skew& skew : out) late.push_back(skew.first - skew.usual);
-  std::sort(late.begin(), late.end());
-  const Nanos most = late.empty() ? 0 : late[(late.size() - 1) / 2];
-  for (Skew& skew : out) skew.first -= most;
+  const Nanos early = late.empty() ? 0 : Early(&late);
+  for (Skew& skew : out) skew.first -= early;
   return out;
 }
 
@@ -138,12 +143,11 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   for (size_t r = 0; r < start.size(); ++r) {
     const Nanos by = skews[r].first - skews[r].usual;
     // What a rank is slower by in every step it was slower by in the step before the window, too.
-    if (by - 2 * std::max<Nanos>(0, in.excess.typical[r]) < Threshold(job, skews[r], ResidualOf(job, r)) ||
-        met[r] * 2 < by)
-      continue;
+    const Nanos slower = std::max<Nanos>(0, in.excess.typical[r]);
+    if (by > slower) candidate.edit.starts.push_back({r, start[r] - (by - slower)});
+    if (by - 2 * slower < Threshold(job, skews[r], ResidualOf(job, r)) || met[r] * 2 < by) continue;
     late.push_back(r);
     residual = std::max(residual, ResidualOf(job, r));
-    candidate.edit.starts.push_back({r, start[r] - by});
   }
   if (late.empty()) return;
   report::Finding& finding = candidate.finding;
@@ -165,7 +169,6 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   candidate.excess.assign(job.num_steps(), 0);
   for (const size_t r : late) {
     candidate.excess.front() = std::max(candidate.excess.front(), skews[r].first - skews[r].usual);
-    candidate.noise = std::max(candidate.noise, skews[r].noise);
   }
   out->candidates.push_back(std::move(candidate));
 }

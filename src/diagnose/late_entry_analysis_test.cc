@@ -61,6 +61,25 @@ TEST(LateEntry, AnUncertainClockIsNoLateness) {
   EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
 }
 
+TEST(LateEntry, NobodyNeedsToBeOnTime) {
+  // Ranks enter 0, 20, 40 and 60 ms after the first one: three come late, and had all entered with the first the window
+  // of six steps were 60 ms shorter.
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (int r = 0; r < 4; ++r) mesh.Delay(r, Ms(20) * r);
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  const Diagnosis d = Diagnose(mesh.Make());
+  ASSERT_EQ(d.findings.size(), 1U);
+  EXPECT_EQ(d.findings[0].cause, "late-entry");
+  EXPECT_EQ(d.findings[0].scope.ranks, (std::vector<RankId>{1, 2, 3}));
+  EXPECT_NEAR(static_cast<double>(d.findings[0].recoverable_per_step), 10e6, 1e4);
+  EXPECT_EQ(d.findings[0].worst_step, Ms(60));
+}
+
 // Rank 3 comes `late` before its first step and works `first` in it, `others` in each later one; the other ranks 100
 // ms.
 bool IsLateEntry(Nanos late, Nanos first, Nanos others) {

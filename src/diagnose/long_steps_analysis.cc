@@ -7,6 +7,7 @@
 
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
+#include "diagnose/common_stalls.h"
 #include "diagnose/explain.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
@@ -28,7 +29,9 @@ struct LongSteps {
   std::vector<Nanos> cost;    // by axis step: the middle rank's time beyond its usual; 0 = not struck
   std::vector<Stage> stages;  // where several are joined `ranks` are those of all, and `cost` is that of the worst
   std::vector<size_t> struck, quiet;
-  size_t speaker = 0;  // the rank whose excess is the middle one: what it shows is explained
+  std::vector<FunctionView::Node> functions;  // by axis step: the function that only its name brought out; -1 = none
+  bool alike = false;                         // all in one hole of the same length
+  size_t speaker = 0;                         // the rank whose excess is the middle one: what it shows is explained
   Nanos noise = 0;
 };
 
@@ -36,7 +39,7 @@ struct LongSteps {
 Nanos Threshold(const Job& job, Nanos noise) { return std::max(4 * noise, job.median_step / 100); }
 
 // Ranks that share processors disturb one another: all may be late by chance. Below this share of a step only a
-// function that its name gives away is believed.
+// function that its name gives away is believed, or one hole of the same length on all.
 constexpr int kDisturbedPercent = 15;
 
 LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
@@ -44,6 +47,7 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
   LongSteps out;
   out.noise = in.excess.step_noise[peer_class];
   out.cost.assign(num_steps, 0);
+  out.functions.assign(num_steps, -1);
   std::vector<Nanos> usual;
   for (const int32_t r : in.job.classes[peer_class]) {
     out.ranks.push_back(static_cast<size_t>(r));
@@ -53,6 +57,7 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
     }
     usual.push_back(Median(std::move(row)));
   }
+  const CommonStalls stalls = FindCommonStalls(in, out.ranks);
   for (size_t s = 0; s < num_steps; ++s) {
     std::vector<std::pair<Nanos, size_t>> longer;  // by how much, rank
     for (size_t i = 0; i < out.ranks.size(); ++i) {
@@ -61,8 +66,12 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
     }
     std::sort(longer.begin(), longer.end());
     // Three quarters of the ranks.
-    if (!longer.empty() && longer[longer.size() / 4].first >= Threshold(in.job, out.noise)) {
-      out.cost[s] = longer[longer.size() / 2].first;
+    const bool stands_out = !longer.empty() && longer[longer.size() / 4].first >= Threshold(in.job, out.noise);
+    const Nanos stall = std::max(stalls.named[s], stalls.holes[s]);
+    if (!longer.empty() && (stands_out || stall > 0)) {
+      out.cost[s] = stands_out ? longer[longer.size() / 2].first : stall;
+      out.alike = out.alike || stalls.holes[s] > 0;
+      if (!stands_out) out.functions[s] = stalls.functions[s];
       if (out.struck.empty()) out.speaker = longer[longer.size() / 2].second;
       out.struck.push_back(s);
     } else {
@@ -98,7 +107,8 @@ Cause NameOf(const AnalysisInput& in, const LongSteps& steps) {
   const size_t first = steps.speaker;
   std::vector<Sample> references;
   for (const size_t s : steps.quiet) references.push_back({first, {s}});
-  const Explanation why = Explain(job, in.view, {first, steps.struck}, references);
+  const FunctionView::Node named = steps.functions[steps.struck.front()];
+  const Explanation why = Explain(job, in.view, {first, steps.struck}, references, named);
   CauseContext context;
   context.has_device = job.ranks[first].has_device;
   context.when = ClassifyWhen(steps.cost, job.steps);
@@ -133,6 +143,7 @@ std::vector<LongSteps> SplitByCause(const AnalysisInput& in, const LongSteps& st
 // Programs of several stages wait for one another: struck in the same steps they are struck by one thing.
 void Join(const LongSteps& more, LongSteps* all) {
   all->ranks.insert(all->ranks.end(), more.ranks.begin(), more.ranks.end());
+  all->alike = all->alike && more.alike;
   for (size_t s = 0; s < all->cost.size(); ++s) all->cost[s] = std::max(all->cost[s], more.cost[s]);
   all->noise = std::max(all->noise, more.noise);
   all->stages.insert(all->stages.end(), more.stages.begin(), more.stages.end());
@@ -195,7 +206,8 @@ void RunLongStepsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const bool named = cause.name == "checkpoint-stall" || cause.name == "compile-or-load" || cause.name == "gc-pause";
     const Nanos worst = *std::max_element(steps.cost.begin(), steps.cost.end());
     const bool most = steps.ranks.size() * 4 >= in.job.num_ranks() * 3;
-    if (!has_device && !named && (!most || worst * 100 < in.job.median_step * kDisturbedPercent)) continue;
+    const bool believed = steps.alike || worst * 100 >= in.job.median_step * kDisturbedPercent;
+    if (!has_device && !named && !(most && believed)) continue;
     out->candidates.push_back(MakeCandidate(in, steps, cause));
   }
 }

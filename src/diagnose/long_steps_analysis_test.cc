@@ -152,6 +152,39 @@ TEST(LongSteps, RanksThatShareProcessorsAreLateByChance) {
   EXPECT_EQ(look_at(kSave), 1U);
 }
 
+// Steps of 100 ms whose length varies by +-4 ms, of neighbours the other way: only 4 * 1.4826 * 4 = 24 ms stand out.
+Nanos Varying(int step) { return step % 2 == 0 ? Ms(4) : Ms(-4); }
+
+size_t FoundAmidNoise(bool device, const std::function<void(MadeMesh*, int rank, int step)>& more) {
+  Look look(Make(device, [&](MadeMesh* mesh, int r, int s) {
+    mesh->Compute(r, Ms(8) + Varying(r + s));
+    more(mesh, r, s);
+  }));
+  return look.Run(RunLongStepsAnalysis).candidates.size();
+}
+
+TEST(LongSteps, ANamedStallShowsBelowTheNoiseOfSteps) {
+  for (const bool device : {true, false}) {
+    EXPECT_EQ(FoundAmidNoise(device,
+                             [](MadeMesh* mesh, int r, int s) {
+                               if (s == 3) mesh->Work(r, WorkClass::kHost, kSave, Ms(5));
+                             }),
+              1U);
+  }
+}
+
+TEST(LongSteps, OneHoleOfTheSameLengthOnAllRanksIsAStall) {
+  // 10 ms, of which a host backend's busy machine would make no finding. Of 10 on one rank and 5 to 7 on the others it
+  // is not the same hole.
+  const auto holes = [](std::vector<int> ms) {
+    return FoundAmidNoise(false, [ms](MadeMesh* mesh, int r, int s) {
+      if (s == 3) mesh->Hole(r, Ms(ms[static_cast<size_t>(r)]));
+    });
+  };
+  EXPECT_EQ(holes({10, 10, 11, 10}), 1U);
+  EXPECT_EQ(holes({10, 5, 7, 5}), 0U);
+}
+
 TEST(LongSteps, NoStepLonger) {
   Look look(Make(true, [](MadeMesh*, int, int) {}));
   EXPECT_TRUE(look.Run(RunLongStepsAnalysis).candidates.empty());

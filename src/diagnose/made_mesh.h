@@ -90,6 +90,11 @@ class MadeMesh {
     rows_[{rank, steps_ - 1, function}].second += calls;
     Now(rank) += time;
   }
+  // The same with nothing recorded at all, in one piece.
+  void Hole(int rank, Nanos time) {
+    Work(rank, pattern::WorkClass::kIdle, "(nothing recorded)", time);
+    StepOf(rank).longest_stretch = std::max(StepOf(rank).longest_stretch, time);
+  }
   void Compute(int rank, Nanos time) { Work(rank, pattern::WorkClass::kCompute, "gemm", time); }
   // The same of all ranks.
   void ComputeAll(Nanos time) {

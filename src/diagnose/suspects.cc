@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headway::diagnose {
 
@@ -21,15 +22,16 @@ bool IsLasting(const Job& job, const ExcessTable& table, size_t rank) {
                            kFromPeers * static_cast<double>(table.rank_noise[c]), kFromNoise * error});
 }
 
-// Steps in which the excess reaches `least`.
-Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos least) {
+// Steps in which the excess, counted from `usual`, reaches `least`.
+Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos least, Nanos usual) {
   Suspect suspect;
   suspect.rank = rank;
   suspect.table = &table;
   suspect.cost.assign(job.num_steps(), 0);
   for (size_t s = 0; s < suspect.cost.size(); ++s) {
-    const Nanos x = table.At(rank, s);
-    if (x == kNoValue || x < least || x <= 0) continue;
+    if (table.At(rank, s) == kNoValue) continue;
+    const Nanos x = table.At(rank, s) - usual;
+    if (x < least || x <= 0) continue;
     suspect.cost[s] = x;
     suspect.total += x;
     ++suspect.struck;
@@ -43,11 +45,12 @@ Suspect Look(const Job& job, const ExcessTable& table, size_t rank) {
   if (job.classes[c].size() < 2 || job.num_steps() == 0) return {};
   Suspect suspect = StrikeSingleSteps(job, table, rank);
   if (IsLasting(job, table, rank)) {
-    Suspect lasting = Strike(job, table, rank, table.typical[rank] / 2);
+    Suspect lasting = Strike(job, table, rank, table.typical[rank] / 2, 0);
     if (lasting.total > suspect.total) suspect = std::move(lasting);
   }
   const Nanos worst = *std::max_element(suspect.cost.begin(), suspect.cost.end());
-  const bool far_in_one = worst >= std::max(6 * table.step_noise[c], job.median_step / 50);
+  const bool has_device = job.ranks[rank].has_device;
+  const bool far_in_one = worst >= std::max(6 * table.step_noise[c], job.median_step / (has_device ? 100 : 50));
   const Nanos least = static_cast<Nanos>(job.num_steps()) * job.median_step / 200;
   return suspect.struck > 0 && (far_in_one || suspect.total >= least) ? suspect : Suspect{};
 }
@@ -64,7 +67,25 @@ std::vector<size_t> Suspect::StruckSteps() const {
 
 Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank) {
   const Nanos noise = table.step_noise[static_cast<size_t>(job.peer_class[rank])];
-  return Strike(job, table, rank, std::max(3 * noise, job.median_step / 100));
+  Suspect suspect = Strike(job, table, rank, std::max(3 * noise, job.median_step / 100), 0);
+  // Where half of the peers are slow, a rank that is not is usually ahead of them: what it falls back by in a step
+  // shows against that. Its distance from them varies as they do, so it has to stand out further.
+  const Nanos usual = table.typical[rank];
+  if (suspect.struck > 0 || usual > -4 * noise) return suspect;
+  const Nanos least = std::max(8 * noise, job.median_step / 50);
+  suspect = Strike(job, table, rank, least, usual);
+  // Where the peers are slow now and then it falls back only against them.
+  std::vector<Nanos> own;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (const Nanos x = table.own[rank * table.steps + s]; x != kNoValue) own.push_back(x);
+  }
+  const Nanos middle = Median(std::move(own));
+  for (size_t s = 0; s < suspect.cost.size(); ++s) {
+    if (suspect.cost[s] == 0 || table.own[rank * table.steps + s] - middle >= least) continue;
+    suspect.total -= std::exchange(suspect.cost[s], 0);
+    --suspect.struck;
+  }
+  return suspect;
 }
 
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {

@@ -18,7 +18,8 @@ struct Suspect {
   [[nodiscard]] std::vector<size_t> StruckSteps() const;
 };
 
-// The rank in single steps: those whose excess stands out of the noise of a step and of 1 % of the step.
+// The rank in single steps: those whose excess (of a rank that is usually ahead of its peers: beyond its usual one)
+// stands out of the noise of a step and of 1 % of the step.
 [[nodiscard]] Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank);
 
 // Longest first, ties by rank. Of a job with devices, ranks that are not suspect by all of their own time are looked at

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "diagnose/made_mesh.h"
 
@@ -132,6 +133,50 @@ TEST(Suspects, ALoneRankHasNoPeers) {
   plan.compute = [](int, int s) { return s == 5 ? Ms(200) : Ms(100); };
   Look look(Make(plan));
   EXPECT_TRUE(FindSuspects(look.In()).empty());
+}
+
+TEST(Suspects, AShortHoleOfADeviceJobStandsOutBesideItsKernels) {
+  // Kernels wobble by 1.48 ms; rank 1 stands still for 1.3 ms once: 1 % of the step and above six times the least noise
+  // beside compute (0.1 % of it).
+  const auto look_at = [](bool device) {
+    Plan plan;
+    plan.device = device;
+    plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s); };
+    plan.hole = [](int r, int s) { return r == 1 && s == 5 ? Us(1300) : 0; };
+    Look look(Make(plan));
+    return FindSuspects(look.In());
+  };
+  const std::vector<Suspect> suspects = look_at(true);
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_EQ(suspects[0].rank, 1U);
+  EXPECT_EQ(suspects[0].StruckSteps(), (std::vector<size_t>{5}));
+  EXPECT_TRUE(look_at(false).empty());
+}
+
+// Four ranks; 2 and 3 stand still for 20 ms in the steps that `slow` picks, rank 0 for 20 ms in step 4.
+Plan HalfSlow(std::function<bool(int)> slow) {
+  Plan plan;
+  plan.ranks = 4;
+  plan.hole = [slow = std::move(slow)](int r, int s) {
+    return (r >= 2 && slow(s)) || (r == 0 && s == 4) ? Ms(20) : Nanos{0};
+  };
+  return plan;
+}
+
+TEST(Suspects, ARankAheadOfSlowPeersThatFallsBack) {
+  // Against the middle of its three peers (two of them slow) rank 0 is 20 ms ahead, in step 4 at 0: beyond its usual
+  // one 20.
+  Look look(Make(HalfSlow([](int) { return true; })));
+  const Suspect suspect = StrikeSingleSteps(look.job, look.excess, 0);
+  EXPECT_EQ(suspect.StruckSteps(), (std::vector<size_t>{4}));
+  EXPECT_EQ(suspect.total, Ms(20));
+  EXPECT_EQ(StrikeSingleSteps(look.job, look.excess, 1).struck, 0U);
+}
+
+TEST(Suspects, WherePeersAreSlowNowAndThenARankOnlySeemsToFallBack) {
+  // In step 8 nobody is slow: rank 1 is as far as the others, but takes no longer than ever.
+  Look look(Make(HalfSlow([](int s) { return s != 8; })));
+  EXPECT_EQ(StrikeSingleSteps(look.job, look.excess, 1).struck, 0U);
 }
 
 TEST(Suspects, LongestFirst) {

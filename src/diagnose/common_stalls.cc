@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/common_stalls.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "diagnose/cause.h"
+#include "diagnose/excess.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using Node = FunctionView::Node;
+
+constexpr size_t kAsked = 4;  // ranks whose functions are looked at
+
+// Time in functions that are named after a stall.
+struct Named {
+  std::vector<Nanos> time;      // by axis step
+  std::vector<Node> functions;  // by axis step: the outermost one with most of it
+};
+
+Named NamedTime(const AnalysisInput& in, size_t rank) {
+  FunctionView& view = *in.view;
+  const size_t size = view.Sum(rank, {}).size();  // puts the rank's functions on the tree
+  std::vector<Node> outermost(size, -1);
+  bool any = false;
+  for (size_t n = 0; n < size; ++n) {  // parents come before their children
+    const Node up = view.parent(static_cast<Node>(n));
+    if (up >= 0) outermost[n] = outermost[static_cast<size_t>(up)];
+    if (outermost[n] < 0 && !StallOfName(view.name(static_cast<Node>(n))).empty()) outermost[n] = static_cast<Node>(n);
+    any = any || outermost[n] >= 0;
+  }
+  Named out{std::vector<Nanos>(in.job.num_steps(), 0), std::vector<Node>(in.job.num_steps(), -1)};
+  if (!any) return out;
+  for (size_t s = 0; s < out.time.size(); ++s) {
+    const size_t step[] = {s};
+    const std::vector<FunctionView::Cell> cells = view.Sum(rank, step);
+    std::map<Node, Nanos> of_function;
+    for (size_t n = 0; n < size; ++n) {
+      const bool waits = view.work_class(static_cast<Node>(n)) == pattern::WorkClass::kCommunication;
+      if (outermost[n] >= 0 && !waits) of_function[outermost[n]] += cells[n].own;
+    }
+    Nanos most = 0;
+    for (const auto& [node, time] : of_function) {
+      out.time[s] += time;
+      if (time > most) out.functions[s] = node;
+      most = std::max(most, time);
+    }
+  }
+  return out;
+}
+
+// By rank and step what is above the rank's median over its steps.
+std::vector<std::vector<Nanos>> BeyondUsual(std::vector<std::vector<Nanos>> series) {
+  for (std::vector<Nanos>& row : series) {
+    const Nanos usual = Median(row);
+    for (Nanos& x : row) x -= usual;
+  }
+  return series;
+}
+
+// One step of all rows: the lower quartile and the middle.
+struct Spread {
+  Nanos low = 0, middle = 0;
+};
+
+Spread SpreadAt(const std::vector<std::vector<Nanos>>& beyond, size_t s) {
+  std::vector<Nanos> values;
+  for (const std::vector<Nanos>& row : beyond) values.push_back(row[s]);
+  std::sort(values.begin(), values.end());
+  return {values[values.size() / 4], values[values.size() / 2]};
+}
+
+Nanos NoiseOf(const std::vector<std::vector<Nanos>>& beyond) {
+  std::vector<Nanos> distance;
+  for (const std::vector<Nanos>& row : beyond) {
+    for (const Nanos x : row) distance.push_back(std::abs(x));
+  }
+  return static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(distance))));
+}
+
+void FindNamed(const AnalysisInput& in, std::span<const size_t> ranks, CommonStalls* out) {
+  std::vector<std::vector<Nanos>> series;
+  std::vector<Node> functions;
+  const size_t stride = std::max<size_t>(1, ranks.size() / kAsked);
+  for (size_t i = 0; i < ranks.size() && series.size() < kAsked; i += stride) {
+    Named named = NamedTime(in, ranks[i]);
+    series.push_back(std::move(named.time));
+    if (i == 0) functions = std::move(named.functions);
+  }
+  const std::vector<std::vector<Nanos>> beyond = BeyondUsual(std::move(series));
+  for (size_t s = 0; s < in.job.num_steps(); ++s) {
+    const Spread spread = SpreadAt(beyond, s);
+    if (spread.low * 100 < in.job.median_step) continue;
+    out->named[s] = spread.middle;
+    out->functions[s] = functions[s];
+  }
+}
+
+std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks) {
+  const Job& job = in.job;
+  std::vector<std::vector<Nanos>> stretches, own;
+  for (const size_t r : ranks) {
+    stretches.emplace_back(job.num_steps(), 0);
+    own.emplace_back(job.num_steps(), 0);
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      const pattern::Step* step = job.StepOf(r, s);
+      if (step == nullptr) continue;
+      stretches.back()[s] = step->longest_stretch;
+      own.back()[s] = OwnTime(*step);
+    }
+  }
+  const auto beyond = BeyondUsual(std::move(stretches));
+  const auto longer = BeyondUsual(std::move(own));
+  // A twentieth of the step: shorter ones a busy machine has of itself, now and then on all ranks.
+  const Nanos least = std::max(4 * NoiseOf(beyond), job.median_step / 20);
+  std::vector<Nanos> out(job.num_steps(), 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    const Spread hole = SpreadAt(beyond, s);
+    const bool alike = hole.low >= least && hole.low * 5 >= hole.middle * 4;
+    if (alike && SpreadAt(longer, s).middle * 2 >= hole.middle) out[s] = hole.middle;
+  }
+  return out;
+}
+
+}  // namespace
+
+CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks) {
+  const size_t steps = in.job.num_steps();
+  CommonStalls out{std::vector<Nanos>(steps, 0), std::vector<Node>(steps, -1), std::vector<Nanos>(steps, 0)};
+  if (ranks.size() < 2) return out;
+  FindNamed(in, ranks, &out);
+  out.holes = Holes(in, ranks);
+  return out;
+}
+
+}  // namespace headway::diagnose

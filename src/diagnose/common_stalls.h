@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps in which the ranks of a class stall alike: in a function whose name gives the stall away, or each in one hole
+// of the same length. Both show long before the whole step stands out of its noise.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "diagnose/analysis.h"
+
+namespace headway::diagnose {
+
+struct CommonStalls {
+  std::vector<Nanos> named;  // by axis step: the middle rank's time in such functions beyond its usual; 0 = no stall
+  std::vector<FunctionView::Node> functions;  // by axis step: the one with most of that time; -1 = no stall
+  std::vector<Nanos> holes;  // by axis step: the middle rank's longest hole beyond its usual; 0 = no stall
+};
+
+// `ranks`: those of one class; a single one has none. Functions are looked at on a few of the ranks. O(ranks * steps +
+// function rows of those few).
+[[nodiscard]] CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks);
+
+}  // namespace headway::diagnose
