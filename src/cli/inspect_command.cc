@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/ingest.h"
+#include "cli/inspect_steps.h"
 #include "cli/reading_options.h"
 #include "cli/terminal.h"
 #include "headway_version.h"
@@ -72,6 +73,23 @@ report::Section RanksTable(const Ingested& in) {
   return section;
 }
 
+// How much depends on which device rows are counted; empty where it makes no difference.
+std::string LaunchNote(const Ingested& in, bool linked) {
+  int64_t rows = 0, without = 0;
+  Nanos busy = 0, all_busy = 0;
+  for (const RankPattern& rank : in.ranks) {
+    rows += rank.device_all.rows;
+    without += rank.device_all.rows - rank.device_linked.rows;
+    busy += rank.BusyWithoutLaunch();
+    all_busy += rank.device_all.Union(15);
+  }
+  if (without == 0) return "";
+  return FormatCount(without) + " of " + FormatCount(rows) + " rows have no launch in the file; " +
+         FormatDuration(busy) + " of busy time (" +
+         FormatPercent(static_cast<double>(busy) / static_cast<double>(std::max<Nanos>(1, all_busy))) +
+         ") are theirs alone and are " + (linked ? "left out" : "counted") + ".";
+}
+
 // Device time by interval union: what other tools call computation, communication, idle.
 report::Section DeviceTable(const Ingested& in, bool linked) {
   using Sums = RankPattern::DeviceSums;
@@ -106,6 +124,7 @@ report::Section DeviceTable(const Ingested& in, bool linked) {
   report::Section section;
   section.name = "device";
   section.title = linked ? "Device time (events whose launch is in the file)" : "Device time (all events)";
+  section.intro = LaunchNote(in, linked);
   section.on_terminal = !table.rows.empty();
   section.body = std::move(table);
   return section;
@@ -171,7 +190,7 @@ report::Section ProblemsTable(const Ingested& in) {
   return section;
 }
 
-std::string Json(const Ingested& in) {
+std::string Json(const Ingested& in, const std::vector<trace::CommTime>& times) {
   std::string text;
   JsonWriter json(&text, {.indent = 2});
   json.BeginObject();
@@ -192,9 +211,17 @@ std::string Json(const Ingested& in) {
     json.Key("collectives").Int(static_cast<int64_t>(rank.comms.instances.size()));
     for (const bool linked : {false, true}) {
       const RankPattern::DeviceSums& s = linked ? rank.device_linked : rank.device_all;
+      json.Key(linked ? "device_linked_rows" : "device_rows").Int(s.rows);
       json.Key(linked ? "device_linked_ns_by_kinds" : "device_ns_by_kinds").BeginArray();
       for (const Nanos t : s.by_kinds) json.Int(t);
       json.EndArray();
+    }
+    WriteStepSplits(rank, &json);
+    json.Key("communication_ns");
+    if (r < times.size()) {
+      WriteCommTime(times[r], &json);
+    } else {
+      json.Null();
     }
     json.EndObject();
   }
@@ -221,16 +248,18 @@ int RunInspect(std::span<const std::string> args) {
   if (!in) return Fail("inspect", in.error());
   RemarkProblems("inspect", in->problems, flags.quiet);
   RemarkLateFlags("inspect", flags, *in);
+  const std::vector<trace::CommTime> times = CommTimes(*in, flags.ingest.threads);
   if (flags.json) {
-    if (Result<void> written = WriteOut(Json(*in)); !written) return Fail("inspect", written.error());
+    if (Result<void> written = WriteOut(Json(*in, times)); !written) return Fail("inspect", written.error());
     return kOk;
   }
   report::ReportDoc doc;
   doc.command = "inspect";
   doc.title = "headway inspect: " + flags.paths.front();
   doc.version = kVersion;
-  doc.sections = {RanksTable(*in), DeviceTable(*in, flags.gpu_events == "linked"), GroupsTable(*in),
-                  ProblemsTable(*in)};
+  doc.sections = {RanksTable(*in),  DeviceTable(*in, flags.gpu_events == "linked"),
+                  StepsTable(*in),  OverlapTable(*in, times),
+                  GroupsTable(*in), ProblemsTable(*in)};
   const Terminal terminal = ReadTerminal();
   report::TextOptions text;
   text.width = terminal.width;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "diagnose/excess.h"
+#include "diagnose/summary.h"
 
 namespace headway::diagnose {
 
@@ -215,6 +216,28 @@ report::Section GroupsTable(const Diagnosis& d) {
   section.name = "groups";
   section.title = "Process groups";
   section.intro = "What each group did over the window. Transfer: first end minus latest arrival.";
+  section.body = std::move(table);
+  return section;
+}
+
+report::Section ClocksTable(const Diagnosis& d) {
+  report::Table table;
+  table.columns = {{"host", Unit::kText, ""},
+                   {"ranks", Unit::kText, ""},
+                   {"offset", Unit::kDuration, ""},
+                   {"drift, ppm", Unit::kNumber, ""},
+                   {"residual", Unit::kDuration, "clock-residual"}};
+  table.top = 16;
+  for (const report::ClockSummary& clock : ClockSummaries(d.job)) {
+    table.rows.push_back(
+        {{clock.host.empty() ? report::Value{} : report::Value{clock.host}, FormatRanks(clock.ranks, 4), clock.offset,
+          clock.drift_ppm == 0 ? report::Value{} : report::Value{clock.drift_ppm}, clock.residual}});
+  }
+  report::Section section;
+  section.name = "clocks";
+  section.title = "Clocks of the hosts";
+  section.intro = "What is added to a host's own times, from the operations that its ranks end together with others.";
+  section.on_terminal = false;
   section.body = std::move(table);
   return section;
 }

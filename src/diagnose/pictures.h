@@ -13,5 +13,7 @@ namespace headway::diagnose {
 [[nodiscard]] report::Section RanksByStepsPicture(const Diagnosis& diagnosis);
 // Process groups with their collectives: count, size, transfer, waiting, who is last.
 [[nodiscard]] report::Section GroupsTable(const Diagnosis& diagnosis);
+// How the clocks of the hosts were laid beside each other. No rows where all ranks share one clock.
+[[nodiscard]] report::Section ClocksTable(const Diagnosis& diagnosis);
 
 }  // namespace headway::diagnose

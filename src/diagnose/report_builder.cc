@@ -131,6 +131,9 @@ report::DataQuality Quality(const Diagnosis& d, const ReportOptions& options) {
   if (unknown > 0) out.summary += ", " + FormatPercent(unknown, 1) + " of device time under unknown names";
   out.facts.push_back({"events read", events, Unit::kCount, "", ""});
   out.facts.push_back({"device events counted", options.gpu_events, Unit::kText, "--gpu-events", "gpu-events"});
+  if (const Nanos busy = BusyWithoutLaunch(job); busy > 0) {
+    out.facts.push_back({"busy time without a launch", busy, Unit::kDuration, "", ""});
+  }
   out.facts.push_back({"last step", options.last_step, Unit::kText, "--last-step", "last-step"});
   out.facts.push_back({"clock residual", residual, Unit::kDuration, "", "clock-residual"});
   out.facts.push_back({"replay error, mean", job.replay_error.mean, Unit::kShare, "", "replay-error"});
@@ -198,6 +201,7 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   }
   for (report::Section& table : FunctionTables(d.job, options.threads)) doc.sections.push_back(std::move(table));
   doc.sections.push_back(GroupsTable(d));
+  if (d.job.comms.clocks.size() > 1) doc.sections.push_back(ClocksTable(d));
   doc.analyses_run = d.analyses_run;
   doc.not_checked = NotChecked(d);
   doc.data_quality = Quality(d, options);
@@ -235,6 +239,7 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   }
   doc.data_quality.unknown_time_share = UnknownTimeShare(job);
   if (job.comms.clocks.size() > 1) doc.data_quality.clock_residual = ClockResidual(job);
+  doc.data_quality.clocks = ClockSummaries(job);
   doc.data_quality.gpu_events = options.gpu_events;
   doc.data_quality.last_step = options.last_step;
   return doc;

@@ -69,6 +69,30 @@ Nanos ClockResidual(const Job& job) {
   return residual;
 }
 
+std::vector<report::ClockSummary> ClockSummaries(const Job& job) {
+  std::vector<report::ClockSummary> out;
+  if (job.comms.clocks.size() < 2) return out;
+  for (const trace::HostClock& clock : job.comms.clocks) {
+    out.push_back({.offset = clock.offset,
+                   .drift_ppm = clock.drift * 1e6,
+                   .reference = clock.reference,
+                   .residual = clock.residual});
+  }
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    report::ClockSummary& clock = out[static_cast<size_t>(job.comms.clock_of_rank[r])];
+    clock.ranks.push_back(job.ranks[r].meta.rank);
+    if (job.ranks[r].comms.host_known) clock.host = job.ranks[r].meta.host;
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.ranks < b.ranks; });
+  return out;
+}
+
+Nanos BusyWithoutLaunch(const Job& job) {
+  Nanos busy = 0;
+  for (const auto& rank : job.ranks) busy += rank.BusyWithoutLaunch();
+  return busy;
+}
+
 double UnknownTimeShare(const Job& job) {
   Nanos unknown = 0, busy = 0;
   for (const auto& rank : job.ranks) {

@@ -17,7 +17,10 @@ namespace headway::diagnose {
 [[nodiscard]] std::vector<std::string> HostNames(const Job& job);
 [[nodiscard]] std::vector<std::string> Frameworks(const Job& job);
 
-[[nodiscard]] Nanos ClockResidual(const Job& job);      // largest over the hosts
+[[nodiscard]] Nanos ClockResidual(const Job& job);  // largest over the hosts
+// One entry a host, by its ranks; empty where all ranks share one clock.
+[[nodiscard]] std::vector<report::ClockSummary> ClockSummaries(const Job& job);
+[[nodiscard]] Nanos BusyWithoutLaunch(const Job& job);  // of rows whose launch is not in the file, over all ranks
 [[nodiscard]] double UnknownTimeShare(const Job& job);  // of device time, under names no rule knows
 [[nodiscard]] trace::ImportLog MergedLog(const Job& job);
 

@@ -9,10 +9,11 @@ namespace headway::pattern {
 using trace::Event;
 using trace::EventKind;
 
-CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps)
+CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps, std::vector<StepSplit> splits)
     : in_(input),
       tree_(*input.names),
       comms_(*input.names, *input.meta, input.max_instances),
+      splits_(std::move(splits)),
       steps_(std::move(steps)),
       stacks_(input.roles.size()),
       stream_end_(input.roles.size(), INT64_MIN),
@@ -47,6 +48,7 @@ void CriticalSweep::Add(const Event& event) {
 // ---- Time -------------------------------------------------------------------------------------------------------
 
 void CriticalSweep::AdvanceTo(Nanos at) {
+  if (splits_.Wants(now_, at)) splits_.Add(now_, at, RunningNow());
   while (now_ < at) {
     if (step_ < 0 && next_step_ < steps_.size() && steps_[next_step_].start <= now_) {
       step_ = static_cast<int32_t>(next_step_++);
@@ -176,6 +178,24 @@ const CriticalSweep::Frame* CriticalSweep::DrivingFrame() const {
   return best;
 }
 
+StepSplitSweep::Running CriticalSweep::RunningNow() const {
+  StepSplitSweep::Running now;
+  now.kernel = !running_compute_.empty();
+  for (const uint32_t slot : running_memory_) (open_[slot].kind == EventKind::kMemset ? now.set : now.copy) = true;
+  now.comm_kernel = !running_comm_.empty();
+  now.communication = comms_.EarliestEnding() != CommTracker::kNone;
+  now.compute = now.kernel;
+  for (const trace::LaneId lane : driving_) {
+    if (stacks_[lane].empty()) continue;
+    const Frame& top = stacks_[lane].back();
+    if (top.nature != Frame::Nature::kWork) continue;
+    const WorkClass work_class = tree_.work_class(top.node);
+    (work_class == WorkClass::kRuntime ? now.runtime : work_class == WorkClass::kInput ? now.input : now.host) = true;
+    now.compute |= top.in_operator;
+  }
+  return now;
+}
+
 CriticalSweep::Choice CriticalSweep::Choose() const {
   if (!running_compute_.empty()) return {WorkClass::kCompute, open_[running_compute_.front()].node};
   if (!running_memory_.empty()) return {WorkClass::kMemory, open_[running_memory_.front()].node};
@@ -215,7 +235,7 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
     endings_.pop();
     End(ending);
   }
-  if (!steps_.empty()) AdvanceTo(std::max(now_, steps_.back().end));
+  if (!steps_.empty()) AdvanceTo(std::max({now_, steps_.back().end, splits_.end()}));
   const Nanos base = out->meta.time_base;
   const Nanos window = steps_.empty() ? 0 : steps_.back().end - steps_.front().start;
   tree_.Export(window, max_functions, min_share, out);
@@ -227,8 +247,12 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
     step.marked_end += base;
   }
   out->steps = std::move(steps_);
+  out->step_splits = splits_.Finish(base);
   out->device_all = sums_all_.Finish(base);
   out->device_linked = sums_linked_.Finish(base);
+  if (const int64_t rows = out->device_all.rows - out->device_linked.rows; rows > 0) {
+    out->log.AddCount(trace::ProblemKind::kNote, "launch-not-in-file", rows);
+  }
   comms_.Export(base, &out->comms);
   out->thinned_instances = comms_.thinned();
   if (comms_.thinned() > 0) out->log.AddCount(trace::ProblemKind::kDropped, "communication-thinned", comms_.thinned());

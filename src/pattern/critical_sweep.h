@@ -18,6 +18,7 @@
 #include "pattern/lane_roles.h"
 #include "pattern/launch_tracker.h"
 #include "pattern/pattern.h"
+#include "pattern/step_split.h"
 #include "trace/event.h"
 
 namespace headway::pattern {
@@ -42,8 +43,9 @@ struct SweepInput {
 
 class CriticalSweep {
  public:
-  // `steps` with start, end, marked_end and number set, in order, back to back; file-relative times.
-  CriticalSweep(const SweepInput& input, std::vector<Step> steps);
+  // `steps` with start, end, marked_end and number set, in order, back to back; `splits` with number, start and end, in
+  // order; file-relative times.
+  CriticalSweep(const SweepInput& input, std::vector<Step> steps, std::vector<StepSplit> splits);
 
   void Add(const trace::Event& event);  // in order of trace::Before
   // Closes what is open and moves everything into `out` (functions, steps, comms, device sums).
@@ -100,6 +102,7 @@ class CriticalSweep {
   void NoteHiddenWait(int handle, Nanos queued_since);
   void SettleHiddenWait(Nanos at);
   [[nodiscard]] const Frame* DrivingFrame() const;
+  [[nodiscard]] StepSplitSweep::Running RunningNow() const;
 
   void StartDevice(const trace::Event& event);
   void StartHostFrame(const trace::Event& event);
@@ -108,6 +111,8 @@ class CriticalSweep {
   void EndFrame(const Ending& ending);
   uint32_t Push(const trace::Event& event, const Open& open);
   Frame MakeFrame(const trace::Event& event, const Frame* outer);
+  // A device row that counts in the sums over all rows and nowhere else.
+  [[nodiscard]] bool LeftOut(const Open& open) const { return in_.linked_only && !open.linked; }
   [[nodiscard]] trace::CommDetail CommOf(const trace::Event& event) const;
   [[nodiscard]] Nanos Covered(trace::EventKind kind) const;
 
@@ -116,6 +121,7 @@ class CriticalSweep {
   CommTracker comms_;
   LaunchTracker launches_;
   DeviceSumsSweep sums_all_, sums_linked_;
+  StepSplitSweep splits_;
 
   std::vector<Step> steps_;
   int32_t step_ = -1;  // running step, -1 = outside

@@ -49,7 +49,6 @@ void CriticalSweep::StartDevice(const Event& event) {
   CloseStretch(now_);
   const bool linked = event.correlation != 0 && in_.launched->Contains(event.correlation);
   const int kind = DeviceSumsSweep::Kind(event);
-  if (in_.linked_only && !linked) return;
   Open open;
   open.kind = event.kind;
   open.lane = event.lane;
@@ -58,6 +57,10 @@ void CriticalSweep::StartDevice(const Event& event) {
   open.device_kind = kind;
   open.linked = linked;
   sums_all_.Start(event.start, kind);
+  if (LeftOut(open)) {
+    Push(event, open);  // its end is part of the sums, too
+    return;
+  }
   if (linked) sums_linked_.Start(event.start, kind);
   device_last_ = std::max(device_last_, event.end());
 
@@ -237,6 +240,10 @@ void CriticalSweep::End(const Ending& ending) {
   }
   if (open.device_kind != 0) {
     sums_all_.End(ending.at, open.device_kind);
+    if (LeftOut(open)) {
+      free_.push_back(ending.slot);
+      return;
+    }
     if (open.linked) sums_linked_.End(ending.at, open.device_kind);
     auto& running = open.kind == EventKind::kKernel       ? running_compute_
                     : open.kind == EventKind::kCommKernel ? running_comm_

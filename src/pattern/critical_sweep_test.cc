@@ -259,6 +259,39 @@ TEST(CriticalSweep, DeviceSumsByUnion) {
   EXPECT_EQ(p.device_linked.rows, 2);
 }
 
+TEST(CriticalSweep, LeavingRowsWithoutALaunchOutChangesTheFoldAndNotTheSums) {
+  // Launched: kernel 100..300. Not launched in the file: kernel 200..600, of which 300..600 are its alone.
+  RowScript script;
+  script.Step(1, 0, 1000)
+      .Row("main", EventKind::kRuntime, "cudaLaunchKernel", 50, 10, 7)
+      .Row("stream 7", EventKind::kKernel, "gemm", 100, 200, 7)
+      .Row("stream 8", EventKind::kKernel, "earlier", 200, 400, 9);
+  for (const bool linked_only : {false, true}) {
+    const RankPattern p = script.Fold({.linked_only = linked_only});
+    EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(linked_only ? 200 : 500));
+    EXPECT_EQ(p.device_all.Union(15), Us(500));
+    EXPECT_EQ(p.device_all.rows, 2);
+    EXPECT_EQ(p.device_linked.Union(15), Us(200));
+    EXPECT_EQ(p.BusyWithoutLaunch(), Us(300));
+    EXPECT_EQ(p.log.problems().at("launch-not-in-file").count, 1);
+    ExpectClassesFillSteps(p);
+  }
+}
+
+TEST(CriticalSweep, RowsThatTouchOrTakeNoTimeDoNotOverlap) {
+  // Kernel 100..200 and copy 200..300 touch; a kernel of no length at 250 lies in the copy. Idle between: none.
+  using Sums = RankPattern::DeviceSums;
+  const RankPattern p = RowScript()
+                            .Row("stream 7", EventKind::kKernel, "gemm", 100, 100)
+                            .Row("stream 8", EventKind::kMemcpy, "copy", 200, 100)
+                            .Row("stream 7", EventKind::kKernel, "empty", 250, 0)
+                            .Fold();
+  EXPECT_EQ(p.device_all.by_kinds[Sums::kCompute], Us(100));
+  EXPECT_EQ(p.device_all.by_kinds[Sums::kCopy], Us(100));
+  EXPECT_EQ(p.device_all.by_kinds[Sums::kCompute | Sums::kCopy], 0);
+  EXPECT_EQ(p.device_all.by_kinds[0], 0);
+}
+
 TEST(CriticalSweep, HelperThreadsAreNotBlamed) {
   // A logger thread of the same process runs one long operator; main runs hundreds.
   RowScript script;

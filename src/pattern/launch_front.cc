@@ -2,6 +2,7 @@
 #include "pattern/launch_front.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace headway::pattern {
 
@@ -29,8 +30,15 @@ void LaunchFront::OnKernel(uint32_t correlation, Nanos start, Nanos end) {
   bucket.last_end = std::max(bucket.last_end, end);
 }
 
+void LaunchFront::OnDeviceWork(uint32_t correlation, Nanos start, Nanos end) {
+  Work& work = At(correlation, &last_kernel_).work;
+  work.first_start = std::min(work.first_start, start);
+  work.last_end = std::max(work.last_end, end);
+}
+
 void LaunchFront::Settle() {
   for (const auto& [id, bucket] : buckets_) {
+    if (!bucket.work.none()) work_.emplace_back(bucket.last_launch, bucket.work);
     if (bucket.first_launch == INT64_MAX || bucket.first_kernel == INT64_MAX) continue;  // no launch, or no kernel
     done_.emplace_back(bucket.last_launch, bucket.last_end);
     next_.emplace_back(bucket.first_launch, bucket.first_kernel);
@@ -39,6 +47,10 @@ void LaunchFront::Settle() {
   last_launch_ = last_kernel_ = {};
   std::sort(done_.begin(), done_.end());
   std::sort(next_.begin(), next_.end());
+  std::sort(work_.begin(), work_.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.first_start, a.second.last_end) <
+           std::tie(b.first, b.second.first_start, b.second.last_end);
+  });
   for (size_t i = 1; i < done_.size(); ++i) done_[i].second = std::max(done_[i].second, done_[i - 1].second);
   for (size_t i = next_.size(); i > 1; --i) next_[i - 2].second = std::min(next_[i - 2].second, next_[i - 1].second);
 }
@@ -51,6 +63,26 @@ Nanos LaunchFront::DoneWithLaunchesBefore(Nanos host_time) const {
 Nanos LaunchFront::FirstLaunchedFrom(Nanos host_time) const {
   const auto it = std::lower_bound(next_.begin(), next_.end(), std::pair(host_time, INT64_MIN));
   return it == next_.end() ? INT64_MAX : it->second;
+}
+
+LaunchFront::Work LaunchFront::LaunchedIn(Nanos from, Nanos to) const {
+  Work out;
+  const auto before = [](const auto& entry, Nanos time) { return entry.first < time; };
+  for (auto it = std::lower_bound(work_.begin(), work_.end(), from, before); it != work_.end() && it->first < to;
+       ++it) {
+    out.first_start = std::min(out.first_start, it->second.first_start);
+    out.last_end = std::max(out.last_end, it->second.last_end);
+  }
+  return out;
+}
+
+Nanos LaunchFront::EarlierWorkDone(Nanos host_time, Nanos by) const {
+  Nanos done = INT64_MIN;
+  for (const auto& [launch, work] : work_) {
+    if (launch >= host_time) break;
+    if (work.last_end <= by) done = std::max(done, work.last_end);
+  }
+  return done;
 }
 
 }  // namespace headway::pattern

@@ -41,5 +41,25 @@ TEST(LaunchFront, CallsWithoutKernelsSayNothing) {
   EXPECT_EQ(front.FirstLaunchedFrom(0), INT64_MAX);
 }
 
+TEST(LaunchFront, DeviceWorkByWhenItWasLaunched) {
+  // Launched at 10: 100..300. Launched at 20: 50..200. Without a launch: 0..40 and 0..90.
+  LaunchFront front;
+  front.OnLaunch(16, 10);
+  front.OnDeviceWork(16, 100, 300);
+  front.OnLaunch(32, 20);
+  front.OnDeviceWork(32, 50, 200);
+  front.OnDeviceWork(48, 0, 40);
+  front.OnDeviceWork(64, 0, 90);
+  front.Settle();
+  EXPECT_EQ(front.LaunchedIn(10, 21).first_start, 50);
+  EXPECT_EQ(front.LaunchedIn(10, 21).last_end, 300);
+  EXPECT_EQ(front.LaunchedIn(11, 21).last_end, 200);
+  EXPECT_TRUE(front.LaunchedIn(21, 100).none());
+  EXPECT_EQ(front.EarlierWorkDone(15, 400), 300);
+  EXPECT_EQ(front.EarlierWorkDone(15, 100), 90);  // what ends later runs beside
+  EXPECT_EQ(front.EarlierWorkDone(0, 50), 40);
+  EXPECT_EQ(front.EarlierWorkDone(0, 30), INT64_MIN);
+}
+
 }  // namespace
 }  // namespace headway::pattern

@@ -89,11 +89,43 @@ struct Step {
   Nanos comm_overlapped = 0;  // communication open while own work ran
 };
 
+// What an outside view of a step divides it into: at each instant the first of these that runs. Any row counts, not
+// only what the rank was held up by (WorkClass): so other tools split a step, and so their figures compare.
+enum class StepPart : uint8_t {
+  kKernel,  // compute kernels
+  kCopy,
+  kSet,
+  kCommunication,  // communication kernels, and the work of a host backend
+  kRuntime,        // the rest are rows of the driving threads
+  kInput,
+  kHost,  // operators, Python and annotations; not what only groups others, nor waits for communication
+  kOther,
+};
+inline constexpr int kStepParts = 8;
+[[nodiscard]] const char* ToString(StepPart part);  // "kernels", "copies", …
+
+// A step as the device saw it: from where the device was done with the step before (or the mark began, if later) to the
+// end of what was launched in it (or of the mark). Steps behind the last one that launched anything are left out, if
+// any did: the profiler was stopped before their work was recorded.
+struct StepSplit {
+  int64_t number = 0;
+  Nanos start = 0;  // own clock, Unix ns
+  Nanos end = 0;
+  std::array<Nanos, kStepParts> by_part{};  // sums to end - start
+  Nanos device_busy = 0;                    // a kernel ran, communication kernels included
+  Nanos compute = 0;                        // a compute kernel ran; without devices an operator
+  Nanos communication = 0;                  // a communication operation was open
+  Nanos overlapped = 0;                     // both
+
+  bool operator==(const StepSplit&) const = default;
+};
+
 struct RankPattern {
   trace::RankMeta meta;  // without lanes' rows; `source` is the trace's
   std::vector<Step> steps;
-  bool steps_marked = true;  // false: no marks in the file, the window is one step or steps were inferred
-  bool has_device = false;   // device rows exist
+  std::vector<StepSplit> step_splits;  // of a trace; pattern files do not hold them
+  bool steps_marked = true;            // false: no marks in the file, the window is one step or steps were inferred
+  bool has_device = false;             // device rows exist
   std::shared_ptr<const FunctionTable> function_table;  // never null in a finished pattern
   std::vector<FunctionTotals> functions;                // parallel to *function_table
   std::vector<FunctionStep> function_steps;             // by (step, function)
@@ -119,8 +151,10 @@ struct RankPattern {
     }
     bool operator==(const DeviceSums&) const = default;
   };
-  DeviceSums device_all;     // --gpu-events all
+  DeviceSums device_all;     // --gpu-events all; both are known whichever was asked for
   DeviceSums device_linked;  // --gpu-events linked
+  // Busy time that is there only thanks to rows without a launch in the file.
+  [[nodiscard]] Nanos BusyWithoutLaunch() const { return device_all.Union(15) - device_linked.Union(15); }
   bool linked_only = false;  // the fold left rows without a launch out of everything else too
   Nanos unknown_name_time = 0;
   Nanos overhead = 0;  // the profiler's own events

@@ -22,6 +22,12 @@ const char* ToString(WorkClass c) {
   return kNames[static_cast<size_t>(c)];
 }
 
+const char* ToString(StepPart part) {
+  static constexpr const char* kNames[kStepParts] = {"kernels", "copies", "sets", "communication",
+                                                     "runtime", "input",  "host", "other"};
+  return kNames[static_cast<size_t>(part)];
+}
+
 namespace {
 
 struct ByTime {
@@ -104,7 +110,10 @@ void PatternBuilder::OnEvent(const Event& event) {
       }
       break;
     default:
-      if (trace::IsDeviceWork(event.kind)) s.has_device = true;
+      if (trace::IsDeviceWork(event.kind)) {
+        s.has_device = true;
+        if (event.correlation != 0) s.front.OnDeviceWork(event.correlation, event.start, event.end());
+      }
       if (event.kind == EventKind::kKernel && event.correlation != 0) {
         s.front.OnKernel(event.correlation, event.start, event.end());
       }
@@ -146,7 +155,7 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
   s.front.Settle();
   StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.front, s.options.drop_last_step);
   out.steps_marked = steps.marked;
-  CriticalSweep sweep(input, std::move(steps.steps));
+  CriticalSweep sweep(input, std::move(steps.steps), std::move(steps.splits));
   if (Result<void> sorted = s.sorter.Finish(); !sorted) return std::unexpected(sorted.error());
   if (Result<void> sorted = s.sorter.ForEach([&sweep](const Event& event) { sweep.Add(event); }); !sorted) {
     return std::unexpected(sorted.error());

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <functional>
 
+#include "pattern/step_split.h"
+
 namespace headway::pattern {
 
 namespace {
@@ -102,6 +104,8 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     if (out.steps.size() < 2) out.steps.assign(1, MakeStep(0, first_, last_));
   }
   const Nanos last_length = out.steps.empty() ? 0 : out.steps.back().marked_end - out.steps.back().start;
+  out.splits = StepsOnDevice(out.steps, front);
+  if (drop_last && out.splits.size() == out.steps.size() && out.splits.size() > 1) out.splits.pop_back();
   if (out.marked) FollowDevice(front, &out.steps);
   for (size_t i = 0; i < out.steps.size(); ++i) {
     Step& step = out.steps[i];

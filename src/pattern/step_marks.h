@@ -18,7 +18,8 @@ class StepMarks {
   void Count(const trace::Event& event);
 
   struct Steps {
-    std::vector<Step> steps;  // back to back, file-relative times, ordered
+    std::vector<Step> steps;        // back to back, file-relative times, ordered
+    std::vector<StepSplit> splits;  // the same steps as the device saw them, without their times by part
     bool marked = true;
   };
   // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until

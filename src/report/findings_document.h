@@ -45,6 +45,16 @@ struct StepTime {
   std::optional<double> replay_error;  // share of the measured step; none = not replayed
 };
 
+// How the clock of one host was laid beside the others': aligned = own + offset + drift x (own - reference).
+struct ClockSummary {
+  std::string host;           // empty = no file of its ranks names it
+  std::vector<RankId> ranks;  // sorted
+  Nanos offset = 0;           // 0 on the host of the lowest rank
+  double drift_ppm = 0;
+  Nanos reference = 0;  // own clock, Unix ns
+  Nanos residual = 0;   // how far it may still be off
+};
+
 struct DataQualitySummary {
   std::vector<RankId> ranks_missing;  // sorted
   int64_t events = 0;
@@ -52,6 +62,7 @@ struct DataQualitySummary {
   std::map<std::string, int64_t> dropped;
   double unknown_time_share = 0;
   std::optional<Nanos> clock_residual;  // none = one host, or clocks not aligned
+  std::vector<ClockSummary> clocks;     // likewise empty then; by rank
   std::string gpu_events;               // "all" or "linked"
   std::string last_step;                // "keep" or "drop"
 };

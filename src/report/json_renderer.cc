@@ -103,6 +103,18 @@ void WriteFinding(const Finding& finding, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteClocks(const std::vector<ClockSummary>& clocks, JsonWriter* json) {
+  json->Key("clocks").BeginArray();
+  for (const ClockSummary& clock : clocks) {
+    json->BeginObject();
+    NameOrNull("host", clock.host, json);
+    Integers("ranks", clock.ranks, json);
+    json->Field("offset_ns", clock.offset).Field("drift_ppm", clock.drift_ppm, kShareDigits);
+    json->Field("reference_ns", clock.reference).Field("residual_ns", clock.residual).EndObject();
+  }
+  json->EndArray();
+}
+
 void WriteQuality(const DataQualitySummary& quality, JsonWriter* json) {
   json->Key("data_quality").BeginObject();
   Integers("ranks_missing", quality.ranks_missing, json);
@@ -116,6 +128,7 @@ void WriteQuality(const DataQualitySummary& quality, JsonWriter* json) {
   } else {
     json->Null();
   }
+  WriteClocks(quality.clocks, json);
   json->Field("gpu_events", quality.gpu_events).Field("last_step", quality.last_step).EndObject();
 }
 

@@ -45,6 +45,13 @@ FindingsDocument Job() {
                            .dropped = {},
                            .unknown_time_share = 0.003,
                            .clock_residual = std::nullopt,
+                           .clocks = {{.host = "h2",
+                                       .ranks = {1},
+                                       .offset = -50 * kMillisecond,
+                                       .drift_ppm = 12.5,
+                                       .reference = kSecond,
+                                       .residual = 1'500},
+                                      {.ranks = {2}}},
                            .gpu_events = "all",
                            .last_step = "keep"};
   return document;
@@ -130,6 +137,24 @@ TEST(JsonRenderer, WholeDocument) {
     "dropped": {},
     "unknown_time_share": 0.003000,
     "clock_residual_ns": null,
+    "clocks": [
+      {
+        "host": "h2",
+        "ranks": [1],
+        "offset_ns": -50000000,
+        "drift_ppm": 12.500000,
+        "reference_ns": 1000000000,
+        "residual_ns": 1500
+      },
+      {
+        "host": null,
+        "ranks": [2],
+        "offset_ns": 0,
+        "drift_ppm": 0.000000,
+        "reference_ns": 0,
+        "residual_ns": 0
+      }
+    ],
     "gpu_events": "all",
     "last_step": "keep"
   }

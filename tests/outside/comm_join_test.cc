@@ -1,58 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The join on traces of real jobs: fourteen labelled cases with several process groups on a host backend, and one step
-// of DLRM on eight devices. The truth stands in files beside the traces, written by the jobs themselves.
+// The join on traces of real jobs: fourteen labelled cases with several process groups on a host backend. The truth
+// stands in files beside the traces, written by the jobs themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "base/input_set.h"
-#include "base/test_folder.h"
-#include "pattern/pattern_builder.h"
+#include "tests/outside/read_job.h"
 #include "trace/comm.h"
-#include "trace/reader_registry.h"
 
 namespace headway::trace {
 namespace {
-
-#define SKIP_WITHOUT(path) \
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no outside data at " << (path)
-
-// What the fold leaves of each rank's communication.
-std::vector<RankComms> ReadJob(const std::string& path) {
-  std::vector<RankComms> ranks;
-  const std::vector<std::string> paths{path};
-  for (const InputItem& item : ListInputs(paths).items) {
-    auto source = item.Open();
-    if (!source) continue;
-    pattern::PatternBuilder builder({});
-    std::unique_ptr<TraceReader> reader;
-    while (true) {
-      const auto chunk = (*source)->Next();
-      if (!chunk || chunk->empty()) break;
-      if (reader == nullptr) {
-        const TraceFormat* format = FindTraceFormat(chunk->substr(0, 512), item.display_name);
-        if (format == nullptr) break;
-        reader = format->make(&builder, {.source = item.display_name, .rules = nullptr});
-      }
-      if (!reader->Feed(*chunk)) break;
-    }
-    if (reader == nullptr || !reader->Finish() || reader->meta().lanes.empty()) continue;
-    const StringPool names = reader->TakeNames();
-    auto rank = builder.Finish(reader->TakeMeta(), names, reader->log());
-    if (rank) ranks.push_back(std::move(rank->comms));
-  }
-  std::sort(ranks.begin(), ranks.end(), [](const RankComms& a, const RankComms& b) { return a.rank < b.rank; });
-  return ranks;
-}
 
 std::string Slurp(const std::string& path) {
   std::ifstream in(path);
@@ -108,7 +72,7 @@ class MeshCase : public testing::TestWithParam<std::string> {
   void SetUp() override {
     folder_ = SharedData() + "/cpu_mesh/" + GetParam();
     SKIP_WITHOUT(folder_);
-    ranks_ = ReadJob(folder_);
+    ranks_ = ReadComms(folder_);
     ASSERT_GE(ranks_.size(), 4u);
   }
 
@@ -181,69 +145,6 @@ INSTANTIATE_TEST_SUITE_P(CpuMesh, MeshCase,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
-
-std::vector<RankComms> Dlrm() { return ReadJob(SharedData() + "/param/dlrm_kineto.tar.gz"); }
-
-void Shift(std::vector<RankComms>* ranks, const std::vector<Nanos>& by) {
-  for (size_t r = 0; r < ranks->size(); ++r) {
-    for (Nanos& s : (*ranks)[r].step_starts) s += by[r];
-    for (CommInstance& row : (*ranks)[r].instances) {
-      row.start += by[r];
-      row.end += by[r];
-    }
-  }
-}
-
-TEST(Dlrm, EightCollectivesOfOneWorldOnTheClocksAsRecorded) {
-  SKIP_WITHOUT(SharedData() + "/param/dlrm_kineto.tar.gz");
-  const std::vector<RankComms> ranks = Dlrm();
-  ASSERT_EQ(ranks.size(), 8u);
-  const JobComms joined = JoinComms(ranks, 8);
-  ASSERT_EQ(joined.groups.size(), 1u);
-  EXPECT_EQ(joined.groups[0].ranks.size(), 8u);
-  EXPECT_TRUE(joined.groups[0].inferred);
-  ASSERT_EQ(joined.collectives.size(), 8u);
-  ASSERT_EQ(joined.clocks.size(), 1u);
-  EXPECT_EQ(joined.clocks[0].offset, 0);
-  EXPECT_LE(joined.clocks[0].residual, 7'000);
-  // Spread of ends over the ranks, in us, read off the files by hand.
-  const std::vector<Nanos> expected{2, 2, 1, 2, 5, 3, 5, 7};
-  for (size_t k = 0; k < 8; ++k) {
-    Nanos low = 0, high = 0;
-    for (const CollectiveMember& m : joined.collectives[k].members) {
-      const Nanos end = ranks[static_cast<size_t>(m.rank_index)].instances[static_cast<size_t>(m.instance)].end;
-      low = low == 0 ? end : std::min(low, end);
-      high = std::max(high, end);
-    }
-    EXPECT_EQ((high - low) / 1000, expected[k]) << k;
-  }
-}
-
-TEST(Dlrm, OffsetsOfEightHostsAreRecovered) {
-  SKIP_WITHOUT(SharedData() + "/param/dlrm_kineto.tar.gz");
-  std::vector<RankComms> ranks = Dlrm();
-  ASSERT_EQ(ranks.size(), 8u);
-  for (const bool known : {true, false}) {
-    for (RankComms& rank : ranks) {
-      rank.host = "host" + std::to_string(rank.rank);
-      rank.host_known = known;
-    }
-    const JobComms before = JoinComms(ranks, 8);
-    const std::vector<Nanos> by{0, 50'000'000, -50'000'000, 17'000, -5'003'000, 31'415'000, -1'000, 8'765'000};
-    std::vector<RankComms> shifted = ranks;
-    Shift(&shifted, by);
-    const JobComms after = JoinComms(shifted, 8);
-    ASSERT_EQ(after.clocks.size(), 8u);
-    for (size_t h = 0; h < 8; ++h) {
-      const Nanos unshifted = before.clocks.size() == 8 ? before.clocks[h].offset : 0;
-      EXPECT_LE(std::abs(unshifted), 2'000) << h;  // the ends agree within 7 us as recorded
-      if (known) EXPECT_EQ(after.clocks[h].offset, unshifted - by[h]) << h;
-      EXPECT_LE(std::abs(after.clocks[h].offset - (unshifted - by[h])), 2'000) << h;
-    }
-    ASSERT_EQ(after.collectives.size(), 8u);
-    for (size_t k = 0; k < 8; ++k) EXPECT_EQ(after.collectives[k].members.size(), 8u);
-  }
-}
 
 }  // namespace
 }  // namespace headway::trace

@@ -23,15 +23,47 @@ def need(*paths):
     return full
 
 
-def headway(*arguments):
-    """Runs the program; its standard output as text, its exit status."""
+def headway(*arguments, folder=None):
+    """Runs the program (in `folder`); its standard output as text, its exit status."""
     program = os.environ.get("HEADWAY_PROGRAM") or os.path.join(ROOT, "headway")
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, cwd=folder)
     return done.stdout, done.returncode
 
 
-def inspect(path):
-    text, status = headway("inspect", "--json", "--quiet", path)
+def headway_json(command, *arguments, folder=None):
+    text, status = headway(command, "--json", "--quiet", *arguments, folder=folder)
     if status != 0:
-        raise AssertionError(f"headway inspect {path}: exit status {status}")
+        raise AssertionError(f"headway {command} {' '.join(arguments)}: exit status {status}")
     return json.loads(text)
+
+
+def inspect(*paths):
+    return headway_json("inspect", *paths)
+
+
+class Checks:
+    """Counts figures that are right, prints those that are not."""
+
+    def __init__(self):
+        self.right = 0
+        self.wrong = 0
+
+    def that(self, condition, what):
+        if condition:
+            self.right += 1
+            return
+        self.wrong += 1
+        print(what)
+
+    def near(self, what, got, expected, tolerance):
+        """Numbers; an expected None is not compared."""
+        if expected is not None:
+            self.that(abs(got - expected) <= tolerance, f"{what}: {got:.6f}, expected {expected:.6f}")
+
+    def equal(self, what, got, expected):
+        self.that(got == expected, f"{what}: {got}, expected {expected}")
+
+    def done(self):
+        """The exit status of the script."""
+        print(f"{self.right} figures right, {self.wrong} wrong")
+        return 1 if self.wrong else 0

@@ -41,7 +41,9 @@ class DocumentWalker {
   Result<void> Feed(std::string_view bytes);
   Result<void> Finish();
 
-  [[nodiscard]] bool saw_events() const { return saw_events_; }  // a list of events began
+  // A list of events began. One without a key around it has to hold an element, as other JSON begins with a bracket,
+  // too; its end may be missing.
+  [[nodiscard]] bool saw_events() const { return saw_events_ || (outer_list_ && elements_ > 0); }
 
  private:
   enum class Mode : uint8_t { kStart, kMembers, kEvents, kAfter };

@@ -142,6 +142,9 @@ std::vector<DamageCase> Cases() {
        1},
       {"cut behind a row", "{\"traceEvents\": [" + a + "," + b, {"a", "b"}, "missing-end", 1},
       {"cut behind a comma", "{\"traceEvents\": [" + a + ",", {"a"}, "missing-end", 1},
+      {"a bare list cut behind a row", "[" + a + "," + b, {"a", "b"}, "missing-end", 1},
+      {"a bare list cut behind a comma", "[" + a + ",\n", {"a"}, "missing-end", 1},
+      {"a bare list cut inside a row", ("[" + a + "," + b).substr(0, a.size() + 20), {"a"}, "truncated-tail", 1},
       {"outer object not closed", "{\"traceEvents\": [" + a + "]", {"a"}, "missing-end", 1},
       {"cut inside metadata",
        "{\"traceEvents\": [" + a + "], \"distributedInfo\": {\"rank\"",
@@ -310,6 +313,8 @@ TEST(KinetoDamage, WhatIsNoTraceIsRefusedInOneSentence) {
       {"a list of strings", "[\"a\"]", "not of trace events"},
       {"a list of other objects", others + "]", "no trace events"},
       {"a short one", R"([{"name": "x"}])", "no trace events"},
+      {"a short one, cut off", R"([{"name": "x"})", "no trace events"},
+      {"a list cut off in its first element", R"([{"ph": "X", "na)", "no list of traceEvents"},
       {"no value", R"({"traceEvents": 5})", "no list of traceEvents"},
   };
   for (const NoTrace& c : cases) {
