@@ -2,9 +2,12 @@
 #include "diagnose/channels.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "diagnose/excess.h"
 
@@ -112,6 +115,30 @@ void CompareSiblings(const Job& job, std::vector<Channel>* channels) {
   }
 }
 
+// Slow from some step on, and longer so than not: what was usual is what it took before. `usual` is brought down to
+// that where every earlier step is clearly quicker than every later one.
+void LookForOnset(std::span<const size_t> steps, Channel* channel) {
+  constexpr size_t kLeastBefore = 2;
+  constexpr double kClearly = 1.08;
+  std::vector<double> ratios;
+  for (const size_t s : steps) {
+    if (channel->usual[s] <= 0) return;
+    ratios.push_back(static_cast<double>(channel->actual[s]) / static_cast<double>(channel->usual[s]));
+  }
+  std::vector<double> least_from(ratios.size() + 1, std::numeric_limits<double>::infinity());
+  for (size_t i = ratios.size(); i-- > 0;) least_from[i] = std::min(least_from[i + 1], ratios[i]);
+  double most = 0;
+  for (size_t k = 1; k * 2 < ratios.size(); ++k) {
+    most = std::max(most, ratios[k - 1]);
+    if (k < kLeastBefore || most * kClearly >= least_from[k] || most >= 1) continue;
+    const double before = UpperMedian(std::vector<double>(ratios.begin(), ratios.begin() + static_cast<ptrdiff_t>(k)));
+    for (const size_t s : steps) {
+      channel->usual[s] = static_cast<Nanos>(before * static_cast<double>(channel->usual[s]));
+    }
+    return;
+  }
+}
+
 void CompareSteps(const Job& job, std::vector<Channel>* channels) {
   for (size_t i = 0; i < channels->size(); ++i) {
     std::map<std::pair<size_t, uint64_t>, Places> alike;  // (calls, likeness)
@@ -121,7 +148,11 @@ void CompareSteps(const Job& job, std::vector<Channel>* channels) {
       alike[{channel.CallsOf(s).size(), LikenessOf(job, channel, s)}].emplace_back(i, s);
     }
     for (const auto& [key, places] : alike) {
-      if (places.size() >= kLeastSteps) Compare(job, places, &Channel::usual, channels);
+      if (places.size() < kLeastSteps) continue;
+      Compare(job, places, &Channel::usual, channels);
+      std::vector<size_t> steps;
+      for (const auto& [channel, step] : places) steps.push_back(step);
+      LookForOnset(steps, &(*channels)[i]);
     }
   }
 }

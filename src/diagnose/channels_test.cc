@@ -137,6 +137,17 @@ TEST(Channels, UsualIsWhatOtherStepsTake) {
   for (size_t s = 0; s < 8; ++s) EXPECT_EQ(channels[0].usual[s], s < 4 ? Ms(14) : Ms(10)) << s;
 }
 
+TEST(Channels, WhatItTookBeforeAnEarlyOnsetIsUsual) {
+  // 10 ms, from step 3 of 12 on 20: of the others of any step most are slow, but all before it are clearly quicker than
+  // all from it on. One quick step alone at the beginning is no level.
+  const Job early = Pairs(1, 12, [](int, int s) { return s < 3 ? Ms(10) : Ms(20); });
+  EXPECT_EQ(CollectChannels(early)[0].usual, Times(12, Ms(10)));
+  const Job one = Pairs(1, 12, [](int, int s) { return s < 1 ? Ms(10) : Ms(20); });
+  EXPECT_EQ(CollectChannels(one)[0].usual, Times(12, Ms(20)));
+  const Job mixed = Pairs(1, 12, [](int, int s) { return s < 3 || s == 7 ? Ms(10) : Ms(20); });
+  EXPECT_EQ(CollectChannels(mixed)[0].usual, Times(12, Ms(20)));
+}
+
 TEST(Channels, ThreeStepsSayNothingAboutWhatIsUsual) {
   const Job three = Pairs(1, 3, [](int, int) { return Ms(10); });
   EXPECT_EQ(CollectChannels(three)[0].usual, Times(3, kNoValue));

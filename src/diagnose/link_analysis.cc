@@ -256,12 +256,17 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
     for (const Nanos t : channels[s.channel].actual) struck += t;
   }
   const bool has_device = job.ranks.front().has_device;  // a host backend's transfers vary with the host's load
-  if (has_device && slow.size() >= 2 && struck * 10 > all * 7) {
+  const bool most = has_device && slow.size() >= 2 && struck * 10 > all * 7;
+  std::vector<Egress> found = Localise(job, channels, slow, Against::kOtherSteps);
+  for (Egress& egress : found) NarrowByOrder(job, channels, &egress);
+  // One way out may slow nearly all there is (of two hosts every group that spans them), if the order of ends says so.
+  const bool is_one_way = found.size() == 1 && found.front().sides.size() == 1 && !found.front().links.empty() &&
+                          found.front().slow.size() == slow.size();
+  if (most && !is_one_way) {
     out->candidates.push_back(MakeFabricInSomeSteps(job, channels, slow));
     return explained;
   }
-  for (Egress& egress : Localise(job, channels, std::move(slow), Against::kOtherSteps)) {
-    NarrowByOrder(job, channels, &egress);
+  for (Egress& egress : found) {
     if (egress.sides.size() != 1 && !has_device) continue;
     for (const SlowChannel& s : egress.slow) explained.insert(channels[s.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kOtherSteps));

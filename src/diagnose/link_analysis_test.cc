@@ -145,6 +145,36 @@ TEST(LinkAnalysis, AllTransfersSlowInSomeStepsAreTheFabric) {
   EXPECT_NEAR(static_cast<double>(f.recoverable_per_step), 2e6, 1e4);
 }
 
+// Two hosts of two; all that spans them takes 10 ms and from step 3 on 20, host n0 ending `apart` later. Short
+// operations of all tell how the clocks lie.
+Diagnosis DiagnoseTwoHosts(Nanos apart) {
+  MadeMesh mesh({.ranks = 4, .per_host = 2});
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 2}, {1, 3}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int g : {dp[0], dp[1], dp[0], dp[1]}) {
+      const Nanos transfer = s < 3 ? Ms(10) : Ms(20);
+      mesh.Meet(g, CommOp::kAllReduce, kBytes, {transfer + (s < 3 ? 0 : apart), transfer});
+    }
+    for (int k = 0; k < 8; ++k) mesh.Meet(world, CommOp::kAllReduce, 4, Us(30));
+  }
+  return Diagnose(mesh.Make());
+}
+
+TEST(LinkAnalysis, OfTwoHostsTheOrderOfEndsTellsALinkFromTheFabric) {
+  // All groups that span two hosts are slow either way. The one that receives over a slow link ends last.
+  const std::vector<Finding> link = Loud(DiagnoseTwoHosts(Us(500)));
+  ASSERT_EQ(link.size(), 1U);
+  EXPECT_EQ(link[0].cause, "slow-link");
+  EXPECT_EQ(link[0].scope.ranks, (std::vector<RankId>{2, 3}));
+  const std::vector<Finding> fabric = Loud(DiagnoseTwoHosts(0));
+  ASSERT_EQ(fabric.size(), 1U);
+  EXPECT_EQ(fabric[0].cause, "slow-fabric");
+  for (const Finding& f : {link[0], fabric[0]}) EXPECT_EQ(f.when.kind, WhenKind::kOnset);
+}
+
 TEST(LinkAnalysis, HealthyMesh) {
   // Slower across hosts than inside them, in every group and step alike.
   const Diagnosis d = DiagnoseMesh(8, [](const auto& members, int) { return members.size() == 2 ? Ms(12) : Ms(8); });

@@ -45,14 +45,17 @@ std::vector<double> Known(const std::vector<double>& ratios) {
 
 // How channels of each family scatter between steps, about their own middle: 1.4826 x median absolute deviation.
 // Against other steps up to half of them may be struck: then of the quicker half, about its own middle (twice that:
-// half a bell curve deviates by half as much).
-std::map<int32_t, double> Scatter(std::span<const Channel> channels, Against against) {
+// half a bell curve deviates by half as much), up to where it jumps by `jump`: of steps slow from early on.
+std::map<int32_t, double> Scatter(std::span<const Channel> channels, Against against, double jump) {
   std::map<int32_t, std::vector<double>> away;
   for (const Channel& channel : channels) {
     std::vector<double> known = Known(Ratios(channel, against));
     if (against == Against::kOtherSteps) {
       std::sort(known.begin(), known.end());
       known.resize((known.size() + 1) / 2);
+      const auto jumps = [jump](double a, double b) { return b > a * (1 + jump); };
+      const auto at = std::adjacent_find(known.begin(), known.end(), jumps);
+      if (at != known.end() && at - known.begin() >= 1) known.erase(at + 1, known.end());
     }
     const double middle = UpperMedian(known);
     for (const double r : known) away[channel.family].push_back(std::abs(r - middle));
@@ -85,7 +88,7 @@ double MeanRatio(std::span<const SlowChannel> slow) {
 std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels, Against against) {
   std::vector<SlowChannel> out;
   const Limits limits = LimitsOf(job);
-  const std::map<int32_t, double> scatter = Scatter(channels, against);
+  const std::map<int32_t, double> scatter = Scatter(channels, against, limits.cell);
   for (size_t i = 0; i < channels.size(); ++i) {
     const Channel& channel = channels[i];
     if (!Matters(job, channel)) continue;

@@ -55,6 +55,15 @@ TEST(SlowChannels, OneSiblingOfFourInEveryStep) {
   EXPECT_DOUBLE_EQ(found.slow[0].ratio, 1.3);
 }
 
+TEST(SlowChannels, SlowFromEarlyOn) {
+  // Three steps of twelve before it: the quicker half of the steps holds slow ones, which are no scatter.
+  const Found found = Search(FourPairs(12, true, [](int g, int s) { return g == 2 && s >= 3 ? Ms(20) : Ms(10); }),
+                             Against::kOtherSteps);
+  ASSERT_EQ(found.slow.size(), 1U);
+  EXPECT_EQ(found.channels[found.slow[0].channel].ranks, (std::vector<int32_t>{4, 5}));
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(found.slow[0].cost[s], s < 3 ? 0 : Ms(10)) << s;
+}
+
 TEST(SlowChannels, HealthyTwin) {
   const auto all_alike = [](int, int) { return Ms(10); };
   EXPECT_TRUE(Search(FourPairs(6, true, all_alike), Against::kSiblings).slow.empty());
