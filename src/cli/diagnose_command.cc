@@ -106,7 +106,8 @@ Result<void> Select(const std::string& steps, std::vector<pattern::RankPattern>*
 int ListAnalyses() {
   std::string text;
   for (const diagnose::Analysis& a : diagnose::Analyses()) text += PadRight(a.name, 20) + " " + a.what + "\n";
-  return WriteOut(text) ? kOk : kBadInput;
+  const Result<void> written = WriteOut(text);
+  return written ? kOk : Fail("diagnose", written.error());
 }
 
 bool Fails(const std::vector<report::Finding>& findings, const std::string& fail_on) {
