@@ -122,8 +122,6 @@ diagnose::ReportOptions OptionsOf(const DiagnoseFlags& flags) {
   diagnose::ReportOptions options;
   options.title = flags.paths.front();
   options.version = kVersion;
-  options.gpu_events = flags.gpu_events;
-  options.last_step = flags.last_step;
   options.threads = ThreadCount(flags.ingest.threads);
   return options;
 }
@@ -156,8 +154,7 @@ Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::S
   }
   // The answer first: a page that cannot be written must not cost it.
   if (flags.json) {
-    if (Result<void> written = WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
-        !written) {
+    if (Result<void> written = WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis))); !written) {
       return written;
     }
   } else {
