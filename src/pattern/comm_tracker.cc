@@ -76,11 +76,12 @@ void CommTracker::AddExposed(int handle, Nanos from, Nanos to) {
   instance.exposed += to - from;
 }
 
-void CommTracker::Export(Nanos time_base, trace::RankComms* out) {
+void CommTracker::Export(Nanos time_base, Nanos origin, trace::RankComms* out) {
   const auto tick = [](Nanos t) {  // floor, also for negative times
     const Nanos r = t % trace::kCommTick;
     return t - (r < 0 ? r + trace::kCommTick : r);
   };
+  const auto instant = [&](Nanos t) { return tick(t - origin) + origin + time_base; };
   if (instances_.size() > max_instances_) {
     // Every k-th of a group, k a power of two, so that ranks of a group keep the same ones; seq keeps the true ordinal.
     size_t stride = 2;
@@ -96,10 +97,10 @@ void CommTracker::Export(Nanos time_base, trace::RankComms* out) {
     instances_ = std::move(kept);
   }
   for (CommInstance& instance : instances_) {
-    instance.start = tick(instance.start + time_base);
-    instance.end = std::max(instance.start, tick(instance.end + time_base));
-    instance.exposed_begin = tick(instance.exposed_begin + time_base);
-    instance.exposed_end = std::max(instance.exposed_begin, tick(instance.exposed_end + time_base));
+    instance.start = instant(instance.start);
+    instance.end = std::max(instance.start, instant(instance.end));
+    instance.exposed_begin = instant(instance.exposed_begin);
+    instance.exposed_end = std::max(instance.exposed_begin, instant(instance.exposed_end));
     instance.exposed = std::min(tick(instance.exposed), instance.exposed_end - instance.exposed_begin);
   }
   out->instances = std::move(instances_);
