@@ -14,9 +14,9 @@
 #include "diagnose/analysis.h"
 #include "diagnose/comparison.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/perfetto.h"
 #include "diagnose/report_builder.h"
 #include "diagnose/step_selection.h"
-#include "diagnose/timeline.h"
 #include "headway_version.h"
 #include "report/html_renderer.h"
 #include "report/json_renderer.h"
@@ -47,7 +47,7 @@ CommandLine Describe(DiagnoseFlags* f) {
       {.names = "--json", .help = "the findings as JSON (docs/findings.schema.json)", .flag = &f->json},
       {.names = "--html", .help = "write the page to FILE", .text = &f->html, .value_name = "FILE"},
       {.names = "--timeline",
-       .help = "write what every rank did to FILE, for ui.perfetto.dev",
+       .help = "write the critical path and what every rank did to FILE, for ui.perfetto.dev",
        .text = &f->timeline,
        .value_name = "FILE"},
       {.names = "--steps", .help = "only these steps, such as 100:110", .text = &f->steps, .value_name = "A:B"},
