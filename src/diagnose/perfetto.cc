@@ -74,7 +74,7 @@ std::string RankName(const Job& job, size_t r) {
 
 std::string PieceName(const Job& job, const replay::PathPiece& piece) {
   using Kind = replay::PathPiece::Kind;
-  const std::string rank = "rank " + std::to_string(job.ranks[piece.rank].meta.rank);
+  std::string rank = "rank " + std::to_string(job.ranks[piece.rank].meta.rank);
   switch (piece.kind) {
     case Kind::kOwn: return rank + ": own time";
     case Kind::kTransfer: return "transfer: " + CollectiveName(job, piece.collective) + ", last to come " + rank;
