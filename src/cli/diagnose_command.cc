@@ -14,9 +14,9 @@
 #include "diagnose/analysis.h"
 #include "diagnose/comparison.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/perfetto.h"
 #include "diagnose/report_builder.h"
 #include "diagnose/step_selection.h"
-#include "diagnose/timeline.h"
 #include "headway_version.h"
 #include "report/html_renderer.h"
 #include "report/json_renderer.h"
@@ -47,7 +47,7 @@ CommandLine Describe(DiagnoseFlags* f) {
       {.names = "--json", .help = "the findings as JSON (docs/findings.schema.json)", .flag = &f->json},
       {.names = "--html", .help = "write the page to FILE", .text = &f->html, .value_name = "FILE"},
       {.names = "--timeline",
-       .help = "write what every rank did to FILE, for ui.perfetto.dev",
+       .help = "write the critical path and what every rank did to FILE, for ui.perfetto.dev",
        .text = &f->timeline,
        .value_name = "FILE"},
       {.names = "--steps", .help = "only these steps, such as 100:110", .text = &f->steps, .value_name = "A:B"},
@@ -106,7 +106,8 @@ Result<void> Select(const std::string& steps, std::vector<pattern::RankPattern>*
 int ListAnalyses() {
   std::string text;
   for (const diagnose::Analysis& a : diagnose::Analyses()) text += PadRight(a.name, 20) + " " + a.what + "\n";
-  return WriteOut(text) ? kOk : kBadInput;
+  const Result<void> written = WriteOut(text);
+  return written ? kOk : Fail("diagnose", written.error());
 }
 
 bool Fails(const std::vector<report::Finding>& findings, const std::string& fail_on) {
@@ -121,8 +122,6 @@ diagnose::ReportOptions OptionsOf(const DiagnoseFlags& flags) {
   diagnose::ReportOptions options;
   options.title = flags.paths.front();
   options.version = kVersion;
-  options.gpu_events = flags.gpu_events;
-  options.last_step = flags.last_step;
   options.threads = ThreadCount(flags.ingest.threads);
   return options;
 }
@@ -155,8 +154,7 @@ Result<void> Publish(const diagnose::Diagnosis& diagnosis, std::vector<report::S
   }
   // The answer first: a page that cannot be written must not cost it.
   if (flags.json) {
-    if (Result<void> written = WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis, options)));
-        !written) {
+    if (Result<void> written = WriteOut(report::RenderFindingsJson(diagnose::BuildFindings(diagnosis))); !written) {
       return written;
     }
   } else {

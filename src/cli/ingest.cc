@@ -255,6 +255,12 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   std::vector<trace::RankMeta*> metas;
   for (RankPattern& rank : out.ranks) metas.push_back(&rank.meta);
   trace::ImportLog log;
+  // One process a rank, each with its own file: all of them would take theirs for rank 0.
+  if (metas.size() == 1 && metas[0]->rank < 0 && options.environment_rank >= 0) {
+    metas[0]->rank = options.environment_rank;
+    metas[0]->rank_source = "environment";
+    log.Add(trace::ProblemKind::kGuessed, "rank-from-environment", -1, metas[0]->source);
+  }
   const std::vector<size_t> left_out = trace::AssignRanks(metas, map, &log);
   for (const size_t i : left_out) {
     out.problems.push_back({ErrorCode::kCorrupt,

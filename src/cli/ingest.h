@@ -22,6 +22,8 @@ struct IngestOptions {
   std::string rank_map;    // file of "path-or-glob rank" lines; empty = none
   std::string name_rules;  // the user's own rules; empty = none
   pattern::FoldOptions fold;
+  // This process's own: of a single trace that does not tell its rank. -1 = none.
+  RankId environment_rank = -1;
   bool all_parts = false;  // read patterns whole, however many there are
 };
 

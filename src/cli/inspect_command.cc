@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "headway_version.h"
 #include "report/text_renderer.h"
+#include "trace/problem_texts.h"
 
 namespace headway::cli {
 
@@ -157,36 +158,22 @@ trace::ImportLog AllProblems(const Ingested& in) {
   return log;
 }
 
-const char* KindName(trace::ProblemKind kind) {
-  switch (kind) {
-    case trace::ProblemKind::kNote: return "note";
-    case trace::ProblemKind::kGuessed: return "guessed";
-    case trace::ProblemKind::kRepaired: return "repaired";
-    case trace::ProblemKind::kDropped: return "dropped";
-  }
-  return "note";
-}
-
-report::Section ProblemsTable(const Ingested& in) {
-  report::Table table;
-  table.columns = {
-      {"what", Unit::kText, ""}, {"kind", Unit::kText, ""}, {"count", Unit::kCount, ""}, {"first", Unit::kText, ""}};
-  table.top = 0;
+report::Section ProblemsFound(const Ingested& in) {
+  report::Facts found;
   const trace::ImportLog log = AllProblems(in);
   for (const auto& [name, problem] : log.problems()) {
-    table.rows.push_back({{name, std::string(KindName(problem.kind)), problem.count,
-                           problem.first_offset >= 0
-                               ? report::Value{"byte " + std::to_string(problem.first_offset) + ": " + problem.example}
-                               : report::Value{problem.example}}});
+    const std::string what = FormatCount(problem.count) + " " + trace::KindAndWhatWasDone(name, problem);
+    const std::string place = problem.FirstPlace();
+    found.facts.push_back({name, what, Unit::kText, place.empty() ? "" : "first: " + place, ""});
   }
   for (const Error& problem : in.problems) {
-    table.rows.push_back({{problem.message, std::string("not read"), int64_t{1}, problem.where}});
+    found.facts.push_back({"not read", problem.message, Unit::kText, problem.where, ""});
   }
   report::Section section;
   section.name = "problems";
   section.title = "Found on import";
-  section.on_terminal = !table.rows.empty();
-  section.body = std::move(table);
+  section.on_terminal = !found.facts.empty();
+  section.body = std::move(found);
   return section;
 }
 
@@ -259,7 +246,7 @@ int RunInspect(std::span<const std::string> args) {
   doc.version = kVersion;
   doc.sections = {RanksTable(*in),  DeviceTable(*in, flags.gpu_events == "linked"),
                   StepsTable(*in),  OverlapTable(*in, times),
-                  GroupsTable(*in), ProblemsTable(*in)};
+                  GroupsTable(*in), ProblemsFound(*in)};
   const Terminal terminal = ReadTerminal();
   report::TextOptions text;
   text.width = terminal.width;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "headway_version.h"
 
 namespace headway::cli {
@@ -21,14 +22,19 @@ std::span<const Command> Commands() {
 
 namespace {
 
-void PrintHelp(std::FILE* to) {
-  std::fputs("headway finds out why a distributed training job is slow.\n\nUsage: headway COMMAND [OPTIONS] PATH…\n\n",
-             to);
-  for (const Command& command : Commands()) std::fprintf(to, "  %-11s %s\n", command.name, command.what);
-  std::fputs(
-      "\nExample:\n  headway diagnose traces/ --html report.html\n\n"
-      "headway COMMAND --help tells the options; headway --version the version.\n",
-      to);
+std::string HelpText() {
+  std::string text =
+      "headway finds out why a distributed training job is slow.\n\n"
+      "Usage: headway COMMAND [OPTIONS] PATH…\n\n";
+  for (const Command& command : Commands()) text += "  " + PadRight(command.name, 11) + " " + command.what + "\n";
+  return text +
+         "\nExample:\n  headway diagnose traces/ --html report.html\n\n"
+         "headway COMMAND --help tells the options; headway --version the version.\n";
+}
+
+int Print(std::string_view text) {
+  const Result<void> written = WriteOut(text);
+  return written ? kOk : Fail("", written.error());
 }
 
 }  // namespace
@@ -36,17 +42,13 @@ void PrintHelp(std::FILE* to) {
 int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (args.empty()) {
-    PrintHelp(stderr);
+    std::fputs(HelpText().c_str(), stderr);
     return kUsage;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    PrintHelp(stdout);
-    return kOk;
+    return Print(HelpText());
   }
-  if (args[0] == "--version") {
-    std::printf("headway %s\n", kVersion);
-    return kOk;
-  }
+  if (args[0] == "--version") return Print(std::string("headway ") + kVersion + "\n");
   for (const Command& command : Commands()) {
     if (args[0] == command.name) return command.run({args.data() + 1, args.size() - 1});
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
 
 namespace headway::cli {
 
@@ -36,8 +37,8 @@ ParseOutcome Parse(const CommandLine& line, std::span<const std::string> args) {
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return {false, kOk};
+    const Result<void> written = WriteOut(app.help());
+    return {false, written ? kOk : Fail(line.command, written.error())};
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "headway %s: %s (see headway %s --help)\n", line.command.c_str(), error.what(),
                  line.command.c_str());

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/environment_rank.h"
 #include "cli/ingest.h"
 #include "cli/reading_options.h"
 #include "cli/terminal.h"
@@ -41,6 +42,7 @@ int RunSummarize(std::span<const std::string> args) {
   SummarizeFlags flags;
   if (const ParseOutcome parsed = Parse(Describe(&flags), args); !parsed.run) return parsed.exit_code;
   flags.ingest.all_parts = true;
+  flags.ingest.environment_rank = EnvironmentRank();
   if (flags.paths.empty()) {
     return Fail("summarize",
                 {ErrorCode::kInvalidArgument, "give the traces: files, a folder, an archive, or - (see --help)", ""});

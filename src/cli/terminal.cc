@@ -55,7 +55,8 @@ Result<void> WriteOut(std::string_view text) {
 
 int Fail(std::string_view command, const Error& error) {
   const std::string text = Printable(error.ToString());
-  std::fprintf(stderr, "headway %.*s: %s\n", static_cast<int>(command.size()), command.data(), text.c_str());
+  const std::string who = command.empty() ? "headway" : "headway " + std::string(command);
+  std::fprintf(stderr, "%s: %s\n", who.c_str(), text.c_str());
   return error.code == ErrorCode::kInvalidArgument ? kUsage : kBadInput;
 }
 

@@ -20,7 +20,7 @@ struct Terminal {
 // Writes all of `text` to stdout. kIo when that fails (closed pipe, full disk).
 [[nodiscard]] Result<void> WriteOut(std::string_view text);
 
-// Prints "headway COMMAND: ERROR" to stderr; returns the exit code that fits.
+// Prints "headway COMMAND: ERROR" to stderr ("" = no command yet); returns the exit code that fits.
 int Fail(std::string_view command, const Error& error);
 // A remark on stderr, unless quiet.
 void Remark(std::string_view command, std::string_view text, bool quiet);

@@ -328,8 +328,11 @@ std::vector<report::Section> ComparisonSections(const Comparison& c) {
                          {"per step before", Unit::kNumber, ""},
                          {"per step after", Unit::kNumber, ""}};
   for (const CollectiveDelta& delta : c.collectives) {
+    // A run without such operations has no transfer of theirs, which is not one of no length.
+    const auto transfer = [](double count, Nanos time) { return count > 0 ? report::Value{time} : report::Value{}; };
     collectives.rows.push_back(
-        {{delta.name, delta.transfer_before, delta.transfer_after, delta.count_before, delta.count_after}});
+        {{delta.name, transfer(delta.count_before, delta.transfer_before),
+          transfer(delta.count_after, delta.transfer_after), delta.count_before, delta.count_after}});
   }
   sections[3] = {"by-collective", "Collectives", "Median transfer of one operation.", collectives,
                  !collectives.rows.empty()};

@@ -5,9 +5,11 @@
 
 #include "base/text.h"
 #include "diagnose/function_tables.h"
+#include "diagnose/headline.h"
 #include "diagnose/pictures.h"
 #include "diagnose/summary.h"
 #include "diagnose/timeline.h"
+#include "trace/problem_texts.h"
 
 namespace headway::diagnose {
 
@@ -56,34 +58,6 @@ std::string JobLine(const Job& job) {
   return line;
 }
 
-std::string StepLine(const Diagnosis& d) {
-  std::string line = FormatDuration(d.job.median_step) + " median";
-  if (d.job.num_steps() >= 5) line += " (p95 " + FormatDuration(d.job.p95_step) + ")";
-  if (d.all_removed_per_step > 0) {
-    line += "; " + FormatDuration(d.all_removed_per_step) + " of it can be won back";
-  }
-  return line;
-}
-
-std::string HeadlineSentence(const Diagnosis& d) {
-  const auto loud = std::count_if(d.findings.begin(), d.findings.end(), Loud);
-  if (loud == 0) {
-    if (d.job.num_ranks() == 1) return "One rank: what bounds its step is below; no peers to compare it with.";
-    return "No rank, host, link or function holds this job up by more than " + FormatDuration(d.detection_floor) +
-           " per step.";
-  }
-  const Finding& first = d.findings.front();
-  const double share =
-      static_cast<double>(first.recoverable_per_step) / static_cast<double>(std::max<Nanos>(1, d.job.median_step));
-  std::string cause = first.cause;
-  std::replace(cause.begin(), cause.end(), '-', ' ');
-  std::string sentence = cause + ", " + first.headline + ", costs the whole job " +
-                         FormatDuration(first.recoverable_per_step) + " per step, " + FormatPercent(share) + " of it";
-  if (!sentence.empty()) sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
-  if (loud > 1) sentence += "; " + Counted(loud - 1, "more cause") + " below";
-  return sentence + ".";
-}
-
 report::Waterfall BreakdownPicture(const report::StepBreakdown& b) {
   using Role = report::Waterfall::Role;
   report::Waterfall picture;
@@ -113,7 +87,7 @@ std::vector<report::NotChecked> NotChecked(const Diagnosis& d) {
   return out;
 }
 
-report::DataQuality Quality(const Diagnosis& d, const ReportOptions& options) {
+report::DataQuality Quality(const Diagnosis& d) {
   const Job& job = d.job;
   report::DataQuality out;
   const trace::ImportLog log = MergedLog(job);
@@ -130,11 +104,11 @@ report::DataQuality Quality(const Diagnosis& d, const ReportOptions& options) {
   }
   if (unknown > 0) out.summary += ", " + FormatPercent(unknown, 1) + " of device time under unknown names";
   out.facts.push_back({"events read", events, Unit::kCount, "", ""});
-  out.facts.push_back({"device events counted", options.gpu_events, Unit::kText, "--gpu-events", "gpu-events"});
+  out.facts.push_back({"device events counted", GpuEventsCounted(job), Unit::kText, "--gpu-events", "gpu-events"});
   if (const Nanos busy = BusyWithoutLaunch(job); busy > 0) {
     out.facts.push_back({"busy time without a launch", busy, Unit::kDuration, "", ""});
   }
-  out.facts.push_back({"last step", options.last_step, Unit::kText, "--last-step", "last-step"});
+  out.facts.push_back({"last step", LastStepRead(job), Unit::kText, "--last-step", "last-step"});
   out.facts.push_back({"clock residual", residual, Unit::kDuration, "", "clock-residual"});
   out.facts.push_back({"replay error, mean", job.replay_error.mean, Unit::kShare, "", "replay-error"});
   out.facts.push_back({"replay error, worst step", job.replay_error.max, Unit::kShare, "", "replay-error"});
@@ -145,8 +119,8 @@ report::DataQuality Quality(const Diagnosis& d, const ReportOptions& options) {
     const char* severity = problem.kind == trace::ProblemKind::kDropped    ? "error"
                            : problem.kind == trace::ProblemKind::kRepaired ? "warning"
                                                                            : "note";
-    out.problems.push_back({severity, name, problem.count, problem.example,
-                            problem.first_offset >= 0 ? "byte " + std::to_string(problem.first_offset) : ""});
+    out.problems.push_back(
+        {severity, name, problem.count, trace::KindAndWhatWasDone(name, problem), problem.FirstPlace()});
   }
   return out;
 }
@@ -171,11 +145,7 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   doc.title = "headway diagnose: " + options.title;
   doc.version = options.version;
   doc.header = {{"job", JobLine(d.job)}, {"step", StepLine(d)}};
-  doc.headline.sentence = HeadlineSentence(d);
-  doc.headline.now = d.job.median_step;
-  if (d.all_removed_per_step > 0)
-    doc.headline.attainable = std::max<Nanos>(0, d.job.median_step - d.all_removed_per_step);
-  doc.headline.detection_floor = d.detection_floor;
+  doc.headline = HeadlineOf(d);
   doc.steps = d.job.steps;
   doc.step_durations = d.job.step_time;
   doc.places = Places(d.job);
@@ -204,11 +174,11 @@ ReportDoc BuildReport(const Diagnosis& d, const ReportOptions& options) {
   if (d.job.comms.clocks.size() > 1) doc.sections.push_back(ClocksTable(d));
   doc.analyses_run = d.analyses_run;
   doc.not_checked = NotChecked(d);
-  doc.data_quality = Quality(d, options);
+  doc.data_quality = Quality(d);
   return doc;
 }
 
-report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& options) {
+report::FindingsDocument BuildFindings(const Diagnosis& d) {
   const Job& job = d.job;
   report::FindingsDocument doc;
   doc.job.world_size = job.world_size;
@@ -240,8 +210,8 @@ report::FindingsDocument BuildFindings(const Diagnosis& d, const ReportOptions& 
   doc.data_quality.unknown_time_share = UnknownTimeShare(job);
   if (job.comms.clocks.size() > 1) doc.data_quality.clock_residual = ClockResidual(job);
   doc.data_quality.clocks = ClockSummaries(job);
-  doc.data_quality.gpu_events = options.gpu_events;
-  doc.data_quality.last_step = options.last_step;
+  doc.data_quality.gpu_events = GpuEventsCounted(job);
+  doc.data_quality.last_step = LastStepRead(job);
   return doc;
 }
 

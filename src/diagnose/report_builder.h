@@ -13,12 +13,10 @@ namespace headway::diagnose {
 struct ReportOptions {
   std::string title;    // what the user named: "run-17/"
   std::string version;  // of headway
-  std::string gpu_events = "all";
-  std::string last_step = "keep";
-  int threads = 1;  // the report does not depend on them
+  int threads = 1;      // the report does not depend on them
 };
 
 [[nodiscard]] report::ReportDoc BuildReport(const Diagnosis& diagnosis, const ReportOptions& options);
-[[nodiscard]] report::FindingsDocument BuildFindings(const Diagnosis& diagnosis, const ReportOptions& options);
+[[nodiscard]] report::FindingsDocument BuildFindings(const Diagnosis& diagnosis);
 
 }  // namespace headway::diagnose

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "pattern/step_marks.h"
+
 namespace headway::diagnose {
 
 using pattern::WorkClass;
@@ -101,6 +103,28 @@ double UnknownTimeShare(const Job& job) {
   }
   // Kernels on several streams at once are summed; a share is at most all of it.
   return busy > 0 ? std::min(1.0, static_cast<double>(unknown) / static_cast<double>(busy)) : 0;
+}
+
+namespace {
+
+// What the ranks' patterns were made with, which may be other than what was asked for now.
+template <typename Test>
+std::string MadeWith(const Job& job, const char* special, const char* usual, Test is_special) {
+  const auto count = std::count_if(job.ranks.begin(), job.ranks.end(), is_special);
+  if (count == 0) return usual;
+  const auto all = static_cast<std::ptrdiff_t>(job.num_ranks());
+  if (count == all) return special;
+  return std::string(special) + " on " + std::to_string(count) + " of " + std::to_string(all) + " ranks, else " + usual;
+}
+
+}  // namespace
+
+std::string GpuEventsCounted(const Job& job) {
+  return MadeWith(job, "linked", "all", [](const auto& rank) { return rank.linked_only; });
+}
+
+std::string LastStepRead(const Job& job) {
+  return MadeWith(job, "drop", "keep", [](const auto& rank) { return rank.log.Count(pattern::kLastStepDropped) > 0; });
 }
 
 trace::ImportLog MergedLog(const Job& job) {

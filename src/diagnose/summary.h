@@ -22,6 +22,9 @@ namespace headway::diagnose {
 [[nodiscard]] std::vector<report::ClockSummary> ClockSummaries(const Job& job);
 [[nodiscard]] Nanos BusyWithoutLaunch(const Job& job);  // of rows whose launch is not in the file, over all ranks
 [[nodiscard]] double UnknownTimeShare(const Job& job);  // of device time, under names no rule knows
+// "all" or "linked", "keep" or "drop": as the patterns were made, "linked on 2 of 4 ranks, else all" where they differ.
+[[nodiscard]] std::string GpuEventsCounted(const Job& job);
+[[nodiscard]] std::string LastStepRead(const Job& job);
 [[nodiscard]] trace::ImportLog MergedLog(const Job& job);
 
 }  // namespace headway::diagnose

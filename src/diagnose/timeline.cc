@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/json_writer.h"
 #include "base/text.h"
 #include "diagnose/rank_intervals.h"
 
@@ -23,15 +22,6 @@ struct Shown {
   size_t rank = 0;
   Mark mark = Mark::kNone;
 };
-
-std::string CollectiveName(const Job& job, int32_t c) {
-  if (c < 0) return "communication (not paired)";
-  const trace::Collective& collective = job.comms.collectives[static_cast<size_t>(c)];
-  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(collective.group)];
-  std::string name = trace::ToString(collective.op);
-  if (!group.desc.empty()) name += " " + group.desc;
-  return name + " [" + FormatRanks(group.ranks, 4) + "]";
-}
 
 std::vector<Shown> WhoToShow(const Job& job, const report::Finding& finding) {
   std::vector<Shown> shown;
@@ -131,6 +121,15 @@ void PaintRank(Painter* painter, const Shown& shown, const std::map<int32_t, uin
 
 }  // namespace
 
+std::string CollectiveName(const Job& job, int32_t c) {
+  if (c < 0) return "communication (not paired)";
+  const trace::Collective& collective = job.comms.collectives[static_cast<size_t>(c)];
+  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(collective.group)];
+  std::string name = trace::ToString(collective.op);
+  if (!group.desc.empty()) name += " " + group.desc;
+  return name + " [" + FormatRanks(group.ranks, 4) + "]";
+}
+
 report::Section TimelineOf(const Diagnosis& d, const report::Finding& finding, const std::string& name) {
   report::Section section;
   section.name = name;
@@ -168,91 +167,6 @@ report::Section TimelineOf(const Diagnosis& d, const report::Finding& finding, c
   }
   section.body = std::move(picture);
   return section;
-}
-
-namespace {
-
-double Microseconds(Nanos t) { return static_cast<double>(t) / 1000.0; }
-
-// Rows of one thread must nest; these do not overlap at all, so one thread a kind is enough.
-void WriteSlice(JsonWriter* json, int64_t pid, int64_t tid, const std::string& name, Nanos start, Nanos length) {
-  json->BeginObject(JsonWriter::Layout::kInline);
-  json->Field("ph", "X").Field("name", name).Field("pid", pid).Field("tid", tid);
-  json->Field("ts", Microseconds(start), 3).Field("dur", Microseconds(length), 3);
-  json->EndObject();
-}
-
-void WriteName(JsonWriter* json, const char* what, int64_t pid, int64_t tid, const std::string& name) {
-  json->BeginObject(JsonWriter::Layout::kInline);
-  json->Field("ph", "M").Field("name", what).Field("pid", pid).Field("tid", tid);
-  json->Key("args").BeginObject(JsonWriter::Layout::kInline).Field("name", name).EndObject();
-  json->EndObject();
-}
-
-void WriteRank(JsonWriter* json, const Job& job, size_t r, Nanos origin) {
-  const std::span<const int32_t> collective_of = job.graph.CollectivesOfRows(r);
-  const pattern::RankPattern& pattern = job.ranks[r];
-  const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
-  const int64_t pid = pattern.meta.rank + 1;
-  WriteName(json, "process_name", pid, 0, "rank " + std::to_string(pattern.meta.rank));
-  WriteName(json, "thread_name", pid, 1, "steps");
-  WriteName(json, "thread_name", pid, 2, "own time, waiting, transfer");
-  for (const pattern::Step& step : pattern.steps) {
-    WriteSlice(json, pid, 1, "step #" + std::to_string(step.number), Align(clock, step.start) - origin,
-               step.end - step.start);
-  }
-  for (const Interval& interval : RankIntervals(job, r)) {
-    const std::string name = interval.kind == IntervalKind::kOwn ? "own time"
-                             : interval.kind == IntervalKind::kWait
-                                 ? "waiting: " + CollectiveName(job, interval.collective)
-                                 : "transfer: " + CollectiveName(job, interval.collective);
-    WriteSlice(json, pid, 2, name, interval.start - origin, interval.end - interval.start);
-  }
-  // Collectives overlap: each goes to the first thread that is free, as viewers drop rows that overlap on one.
-  std::vector<Nanos> busy;
-  for (size_t i = 0; i < pattern.comms.instances.size(); ++i) {
-    const trace::CommInstance& row = pattern.comms.instances[i];
-    size_t lane = 0;
-    while (lane < busy.size() && busy[lane] > row.start) ++lane;
-    if (lane == busy.size()) {
-      busy.push_back(0);
-      WriteName(json, "thread_name", pid, 3 + static_cast<int64_t>(lane), "collectives");
-    }
-    busy[lane] = row.end;
-    WriteSlice(json, pid, 3 + static_cast<int64_t>(lane), CollectiveName(job, collective_of[i]),
-               Align(clock, row.start) - origin, row.end - row.start);
-  }
-}
-
-}  // namespace
-
-std::string PerfettoJson(const Diagnosis& d) {
-  const Job& job = d.job;
-  std::string text;
-  JsonWriter json(&text);
-  json.BeginObject();
-  json.Field("displayTimeUnit", "ms");
-  json.Key("traceEvents").BeginArray();
-  Nanos origin = 0;
-  if (!job.graph.chain_start.empty())
-    origin = *std::min_element(job.graph.chain_start.begin(), job.graph.chain_start.end());
-  WriteName(&json, "process_name", 0, 0, "headway: findings");
-  int64_t lane = 1;
-  for (const report::Finding& finding : d.findings) {
-    if (finding.severity == report::Severity::kInfo || finding.cost_by_step.empty() || job.num_ranks() == 0) continue;
-    WriteName(&json, "thread_name", 0, lane, finding.cause + ": " + finding.headline);
-    for (size_t s = 0; s < job.num_steps(); ++s) {
-      const pattern::Step* step = job.StepOf(0, s);
-      if (step == nullptr || finding.cost_by_step[s] <= 0) continue;
-      WriteSlice(&json, 0, lane, finding.cause + ", " + FormatDuration(finding.cost_by_step[s]),
-                 StepStart(job, 0, s) - origin, step->end - step->start);
-    }
-    ++lane;
-  }
-  for (size_t r = 0; r < job.num_ranks(); ++r) WriteRank(&json, job, r, origin);
-  json.EndArray();
-  json.EndObject();
-  return text + "\n";
 }
 
 }  // namespace headway::diagnose

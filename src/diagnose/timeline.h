@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of a few ranks around a finding, and of the whole job for ui.perfetto.dev, on aligned clocks. Drawn from the
-// patterns: own time, waiting and moving data of each rank, and its collectives.
+// Pictures of a few ranks around a finding, on aligned clocks. Drawn from the patterns: own time, waiting and moving
+// data of each rank, and its collectives.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@ namespace headway::diagnose {
 [[nodiscard]] report::Section TimelineOf(const Diagnosis& diagnosis, const report::Finding& finding,
                                          const std::string& name);
 
-// Chrome trace JSON: one process a rank (own time by step, waiting, transfer; its collectives) and one with the
-// findings. Times are microseconds from the first step of the job on the reference host's clock.
-[[nodiscard]] std::string PerfettoJson(const Diagnosis& diagnosis);
+// "all-reduce mesh_dp [0-3]"; `collective` -1 = one that could not be paired.
+[[nodiscard]] std::string CollectiveName(const Job& job, int32_t collective);
 
 }  // namespace headway::diagnose

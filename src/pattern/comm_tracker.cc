@@ -115,17 +115,18 @@ void CommTracker::Thin() {
   instances_ = std::move(kept);
 }
 
-void CommTracker::Export(Nanos time_base, trace::RankComms* out) {
+void CommTracker::Export(Nanos time_base, Nanos origin, trace::RankComms* out) {
   const auto tick = [](Nanos t) {  // floor, also for negative times
     const Nanos r = t % trace::kCommTick;
     return t - (r < 0 ? r + trace::kCommTick : r);
   };
+  const auto instant = [&](Nanos t) { return tick(t - origin) + origin + time_base; };
   Thin();
   for (CommInstance& instance : instances_) {
-    instance.start = tick(instance.start + time_base);
-    instance.end = std::max(instance.start, tick(instance.end + time_base));
-    instance.exposed_begin = tick(instance.exposed_begin + time_base);
-    instance.exposed_end = std::max(instance.exposed_begin, tick(instance.exposed_end + time_base));
+    instance.start = instant(instance.start);
+    instance.end = std::max(instance.start, instant(instance.end));
+    instance.exposed_begin = instant(instance.exposed_begin);
+    instance.exposed_end = std::max(instance.exposed_begin, instant(instance.exposed_end));
     instance.exposed = std::min(tick(instance.exposed), instance.exposed_end - instance.exposed_begin);
   }
   out->instances = std::move(instances_);

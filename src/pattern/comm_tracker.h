@@ -35,8 +35,9 @@ class CommTracker {
   // The rank was blocked in the operation during [from, to); calls in time order.
   void AddExposed(int handle, Nanos from, Nanos to);
 
-  // Moves instances (by start) and local groups into `out`; times shifted by `time_base`, cut to whole ticks.
-  void Export(Nanos time_base, trace::RankComms* out);
+  // Moves instances (by start) and local groups into `out`; times shifted by `time_base`, cut to whole ticks from
+  // `origin` (before the shift): an instant of the rank's own, so that a clock set differently changes nothing.
+  void Export(Nanos time_base, Nanos origin, trace::RankComms* out);
   [[nodiscard]] int64_t thinned() const { return thinned_; }
 
  private:

@@ -35,7 +35,7 @@ trace::RankComms Exported(int a, int b, int messages, size_t max_instances, int6
     if (i < messages) add(name_b, CommOp::kSend);
   }
   trace::RankComms out;
-  tracker.Export(0, &out);
+  tracker.Export(0, 0, &out);
   *thinned = tracker.thinned();
   return out;
 }

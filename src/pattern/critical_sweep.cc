@@ -239,6 +239,7 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   const Nanos base = out->meta.time_base;
   const Nanos window = steps_.empty() ? 0 : steps_.back().end - steps_.front().start;
   tree_.Export(window, max_functions, min_share, out);
+  const Nanos origin = steps_.empty() ? 0 : steps_.front().start;
   for (Step& step : steps_) {
     step.longest_stretch_function = tree_.Exported(step.longest_stretch_function);
     step.longest_stretch_start += base;
@@ -253,7 +254,7 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   if (const int64_t rows = out->device_all.rows - out->device_linked.rows; rows > 0) {
     out->log.AddCount(trace::ProblemKind::kNote, "launch-not-in-file", rows);
   }
-  comms_.Export(base, &out->comms);
+  comms_.Export(base, origin, &out->comms);
   out->thinned_instances = comms_.thinned();
   if (comms_.thinned() > 0) out->log.AddCount(trace::ProblemKind::kDropped, "communication-thinned", comms_.thinned());
   if (tree_.capped() > 0) out->log.AddCount(trace::ProblemKind::kGuessed, "call-paths-capped", tree_.capped());

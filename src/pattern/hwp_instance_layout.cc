@@ -44,13 +44,15 @@ uint32_t AssignRows(RowRule rule, std::span<const uint32_t> key_of, std::span<co
   return static_cast<uint32_t>(after.size());
 }
 
-StartPredictor::StartPredictor(StartRule rule, int64_t tick, const trace::RankComms& comms)
-    : rule_(rule), tick_(tick), comms_(comms), group_end_(comms.groups.size()), group_run_(comms.groups.size()) {}
+StartPredictor::StartPredictor(StartRule rule, const TickGrid& grid, const trace::RankComms& comms)
+    : rule_(rule), grid_(grid), comms_(comms), group_end_(comms.groups.size()), group_run_(comms.groups.size()) {}
 
 void StartPredictor::BeginRun(int64_t step) {
   ++run_;
   first_ = step >= 0 && static_cast<size_t>(step) < comms_.step_starts.size();
-  if (first_) run_start_ = FloorDivide(comms_.step_starts[static_cast<size_t>(step)], tick_);
+  if (first_) {
+    run_start_ = FloorDivide(WrapSubtract(comms_.step_starts[static_cast<size_t>(step)], grid_.origin), grid_.tick);
+  }
 }
 
 int64_t StartPredictor::Expected(int32_t group) const {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "pattern/hwp_wrap.h"
 #include "trace/comm.h"
 
 namespace headway::pattern::hwp {
@@ -30,10 +31,23 @@ enum class StartRule : uint8_t {
 };
 inline constexpr int kStartRules = 3;
 
+// Where times are counted from, and in what. A folded rank's are whole ticks from its first step on, wherever its clock
+// stands; others may be so from 1970 on.
+struct TickGrid {
+  int64_t tick = 1;
+  int64_t origin = 0;  // 0 or the start of the first step
+
+  [[nodiscard]] int64_t Ticks(int64_t time) const { return WrapSubtract(time, origin) / tick; }
+  [[nodiscard]] int64_t Time(int64_t ticks) const { return WrapAdd(WrapMultiply(ticks, tick), origin); }
+};
+[[nodiscard]] inline int64_t FirstStep(const trace::RankComms& comms) {
+  return comms.step_starts.empty() ? 0 : comms.step_starts.front();
+}
+
 // All times in ticks. The first instance of a run counts from its step's start, where that is known.
 class StartPredictor {
  public:
-  StartPredictor(StartRule rule, int64_t tick, const trace::RankComms& comms);
+  StartPredictor(StartRule rule, const TickGrid& grid, const trace::RankComms& comms);
 
   void BeginRun(int64_t step);
   [[nodiscard]] int64_t Expected(int32_t group) const;
@@ -41,7 +55,7 @@ class StartPredictor {
 
  private:
   StartRule rule_;
-  int64_t tick_;
+  TickGrid grid_;
   const trace::RankComms& comms_;
   std::vector<int64_t> group_end_;
   std::vector<uint32_t> group_run_;  // the run that group_end_ belongs to; 0 = none yet

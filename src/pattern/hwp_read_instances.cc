@@ -14,22 +14,23 @@ using trace::CommInstance;
 using trace::RankComms;
 
 struct Layout {
-  int64_t tick = 1;
+  TickGrid grid;
   RowRule row_rule = RowRule::kKeyAndOrdinal;
   StartRule start_rule = StartRule::kLastStart;
   size_t runs = 0;
   size_t keys = 0;
 };
 
-bool ReadLayout(uint64_t count, ColumnReader* columns, Layout* layout) {
+bool ReadLayout(uint64_t count, ColumnReader* columns, const RankComms& comms, Layout* layout) {
   std::array<int64_t, 5> numbers{};
   columns->Plain(numbers);
   const auto within = [count](int64_t n) { return n >= 1 && static_cast<uint64_t>(n) <= count; };
-  if (columns->failed() || numbers[0] < 1 || numbers[1] < 0 || numbers[1] > 1 || numbers[2] < 0 ||
-      numbers[2] >= kStartRules || !within(numbers[3]) || !within(numbers[4])) {
+  if (columns->failed() || numbers[0] == 0 || numbers[0] == INT64_MIN || numbers[1] < 0 || numbers[1] > 1 ||
+      numbers[2] < 0 || numbers[2] >= kStartRules || !within(numbers[3]) || !within(numbers[4])) {
     return false;
   }
-  *layout = {numbers[0], static_cast<RowRule>(numbers[1]), static_cast<StartRule>(numbers[2]),
+  const TickGrid grid = numbers[0] > 0 ? TickGrid{numbers[0], 0} : TickGrid{-numbers[0], FirstStep(comms)};
+  *layout = {grid, static_cast<RowRule>(numbers[1]), static_cast<StartRule>(numbers[2]),
              static_cast<size_t>(numbers[3]), static_cast<size_t>(numbers[4])};
   return true;
 }
@@ -151,7 +152,7 @@ void FillStarts(const Layout& layout, ColumnReader* columns, std::string_view st
                 RankComms* comms) {
   ReadRowColumn(states, rows, [](Exposure) { return true; }, columns, s, 0);
   if (columns->failed()) return;
-  StartPredictor predictor(layout.start_rule, layout.tick, *comms);
+  StartPredictor predictor(layout.start_rule, layout.grid, *comms);
   size_t i = 0;
   for (size_t run = 0; run < layout.runs; ++run) {
     predictor.BeginRun(s->runs[0][run]);
@@ -159,12 +160,12 @@ void FillStarts(const Layout& layout, ColumnReader* columns, std::string_view st
       CommInstance& c = comms->instances[i];
       const int64_t start = WrapAdd(s->values[0][s->next[0][s->slot_of[i]]++], predictor.Expected(c.local_group));
       predictor.Add(c.local_group, start, WrapAdd(start, c.end));
-      const auto absolute = [&](int64_t ticks) { return WrapMultiply(WrapAdd(start, ticks), layout.tick); };
+      const auto absolute = [&](int64_t ticks) { return layout.grid.Time(WrapAdd(start, ticks)); };
       const auto exposure = static_cast<Exposure>(static_cast<uint8_t>(states[i]) & kExposureMask);
       c.start = absolute(0);
       c.end = absolute(c.end);
       if (exposure == Exposure::kZero) continue;
-      c.exposed = WrapMultiply(c.exposed, layout.tick);
+      c.exposed = WrapMultiply(c.exposed, layout.grid.tick);
       c.exposed_begin = absolute(c.exposed_begin);
       c.exposed_end = absolute(c.exposed_end);
     }
@@ -178,7 +179,7 @@ bool ReadInstances(uint64_t count, ColumnReader* columns, VarintReader* sequence
   if (count == 0) return true;
   Layout layout;
   if (count > std::numeric_limits<int32_t>::max() || count > columns->MostValues() ||
-      !budget->Take(count, sizeof(CommInstance)) || !ReadLayout(count, columns, &layout) ||
+      !budget->Take(count, sizeof(CommInstance)) || !ReadLayout(count, columns, *comms, &layout) ||
       !ReadRuns(count, layout, columns, *comms, scratch) || !ReadKeys(layout, columns, *comms, scratch) ||
       !ReadKeySequence(static_cast<size_t>(count), layout, sequences, scratch)) {
     return false;

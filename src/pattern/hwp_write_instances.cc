@@ -16,18 +16,6 @@ namespace {
 using trace::CommInstance;
 using trace::RankComms;
 
-// All times are multiples of this: trace::kCommTick or a multiple of it in a folded rank.
-int64_t Tick(const std::vector<CommInstance>& instances) {
-  uint64_t tick = 0;
-  const auto add = [&tick](int64_t t) {
-    tick = std::gcd(tick, t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t));
-  };
-  for (const CommInstance& c : instances) {
-    for (const int64_t t : {c.start, c.end, c.exposed, c.exposed_begin, c.exposed_end}) add(t);
-  }
-  return tick == 0 || tick > static_cast<uint64_t>(INT64_MAX) ? 1 : static_cast<int64_t>(tick);
-}
-
 Exposure ExposureOf(const CommInstance& c) {
   if (c.exposed == 0 && c.exposed_begin == 0 && c.exposed_end == 0) return Exposure::kZero;
   if (c.exposed == 0 && c.exposed_begin == c.start && c.exposed_end == c.start) return Exposure::kNone;
@@ -37,18 +25,40 @@ Exposure ExposureOf(const CommInstance& c) {
   return to_end ? Exposure::kToEnd : Exposure::kInside;
 }
 
+// All times are multiples of this from `origin` on: trace::kCommTick or a multiple of it in a folded rank.
+int64_t Tick(const std::vector<CommInstance>& instances, int64_t origin) {
+  uint64_t tick = 0;
+  const auto add = [&tick](int64_t t) {
+    tick = std::gcd(tick, t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t));
+  };
+  for (const CommInstance& c : instances) {
+    for (const int64_t t : {c.start, c.end}) add(WrapSubtract(t, origin));
+    if (ExposureOf(c) == Exposure::kZero) continue;
+    add(c.exposed);
+    for (const int64_t t : {c.exposed_begin, c.exposed_end}) add(WrapSubtract(t, origin));
+  }
+  return tick == 0 || tick > static_cast<uint64_t>(INT64_MAX) ? 1 : static_cast<int64_t>(tick);
+}
+
 struct Layout {
   std::vector<uint32_t> key_of;
   std::vector<const CommInstance*> keys;  // the first instance of each
   std::vector<int64_t> run_steps;
   std::vector<int64_t> run_lengths;
-  int64_t tick = 1;
+  TickGrid grid;
 };
 
-Layout LayOut(const std::vector<CommInstance>& instances) {
+// The origin of which times are the larger multiples.
+TickGrid GridOf(const RankComms& comms) {
+  const int64_t first_step = FirstStep(comms);
+  const TickGrid from_zero{Tick(comms.instances, 0), 0}, from_step{Tick(comms.instances, first_step), first_step};
+  return from_step.tick > from_zero.tick ? from_step : from_zero;
+}
+
+Layout LayOut(const RankComms& comms) {
   Layout layout;
   std::map<std::tuple<int32_t, trace::CommOp, Bytes, int32_t>, uint32_t> keys;
-  for (const CommInstance& c : instances) {
+  for (const CommInstance& c : comms.instances) {
     const auto [it, fresh] =
         keys.try_emplace({c.local_group, c.op, c.bytes, c.peer}, static_cast<uint32_t>(keys.size()));
     if (fresh) layout.keys.push_back(&c);
@@ -59,7 +69,7 @@ Layout LayOut(const std::vector<CommInstance>& instances) {
     }
     ++layout.run_lengths.back();
   }
-  layout.tick = Tick(instances);
+  layout.grid = GridOf(comms);
   return layout;
 }
 
@@ -84,7 +94,8 @@ class RowColumn {
 };
 
 void WriteLayout(const Layout& layout, RowRule row_rule, StartRule start_rule, ColumnWriter* columns) {
-  columns->Plain(std::array<int64_t, 5>{layout.tick, static_cast<int64_t>(row_rule), static_cast<int64_t>(start_rule),
+  const int64_t tick = layout.grid.origin == 0 ? layout.grid.tick : -layout.grid.tick;
+  columns->Plain(std::array<int64_t, 5>{tick, static_cast<int64_t>(row_rule), static_cast<int64_t>(start_rule),
                                         static_cast<int64_t>(layout.run_steps.size()),
                                         static_cast<int64_t>(layout.keys.size())});
   columns->Row(layout.run_steps);
@@ -114,32 +125,31 @@ void WriteSeq(const RankComms& comms, ColumnWriter* columns) {
 void WriteStarts(const RankComms& comms, const Layout& layout, StartRule rule, const std::vector<uint32_t>& row_of,
                  uint32_t rows, ColumnWriter* columns) {
   RowColumn starts(row_of, rows);
-  StartPredictor predictor(rule, layout.tick, comms);
+  StartPredictor predictor(rule, layout.grid, comms);
   size_t i = 0;
   for (size_t run = 0; run < layout.run_steps.size(); ++run) {
     predictor.BeginRun(layout.run_steps[run]);
     for (const size_t end = i + static_cast<size_t>(layout.run_lengths[run]); i < end; ++i) {
       const CommInstance& c = comms.instances[i];
-      const int64_t start = c.start / layout.tick;
+      const int64_t start = layout.grid.Ticks(c.start);
       starts.Add(i, WrapSubtract(start, predictor.Expected(c.local_group)));
-      predictor.Add(c.local_group, start, WrapAdd(start, WrapSubtract(c.end / layout.tick, start)));
+      predictor.Add(c.local_group, start, WrapAdd(start, WrapSubtract(layout.grid.Ticks(c.end), start)));
     }
   }
   starts.Write(columns);
 }
 
-void WriteDurations(const RankComms& comms, int64_t tick, const std::vector<uint32_t>& row_of, uint32_t rows,
+void WriteDurations(const RankComms& comms, const TickGrid& grid, const std::vector<uint32_t>& row_of, uint32_t rows,
                     ColumnWriter* columns) {
   RowColumn durations(row_of, rows), begins(row_of, rows), ends(row_of, rows), gaps(row_of, rows);
   for (size_t i = 0; i < comms.instances.size(); ++i) {
     const CommInstance& c = comms.instances[i];
     const Exposure exposure = ExposureOf(c);
-    const int64_t begin = c.exposed_begin / tick;
-    const int64_t end = c.exposed_end / tick;
-    durations.Add(i, WrapSubtract(c.end / tick, c.start / tick));
-    if (HasBegin(exposure)) begins.Add(i, WrapSubtract(begin, c.start / tick));
-    if (HasEnd(exposure)) ends.Add(i, WrapSubtract(c.end / tick, end));
-    if (HasGap(exposure)) gaps.Add(i, WrapSubtract(WrapSubtract(end, begin), c.exposed / tick));
+    const int64_t begin = grid.Ticks(c.exposed_begin), end = grid.Ticks(c.exposed_end);
+    durations.Add(i, WrapSubtract(grid.Ticks(c.end), grid.Ticks(c.start)));
+    if (HasBegin(exposure)) begins.Add(i, WrapSubtract(begin, grid.Ticks(c.start)));
+    if (HasEnd(exposure)) ends.Add(i, WrapSubtract(grid.Ticks(c.end), end));
+    if (HasGap(exposure)) gaps.Add(i, WrapSubtract(WrapSubtract(end, begin), c.exposed / grid.tick));
   }
   durations.Write(columns);
   begins.Write(columns);
@@ -156,7 +166,7 @@ void WriteWith(const RankComms& comms, const Layout& layout, RowRule row_rule, S
       AssignRows(row_rule, layout.key_of, layout.run_lengths, static_cast<uint32_t>(layout.keys.size()), &row_of);
   WriteLayout(layout, row_rule, start_rule, columns);
   WriteSeq(comms, columns);
-  WriteDurations(comms, layout.tick, row_of, rows, columns);
+  WriteDurations(comms, layout.grid, row_of, rows, columns);
   WriteStarts(comms, layout, start_rule, row_of, rows, columns);
 }
 
@@ -164,7 +174,7 @@ void WriteWith(const RankComms& comms, const Layout& layout, RowRule row_rule, S
 
 void WriteInstances(const RankComms& comms, ColumnWriter* columns, std::string* sequences) {
   if (comms.instances.empty()) return;
-  const Layout layout = LayOut(comms.instances);
+  const Layout layout = LayOut(comms);
   for (uint64_t highest = layout.keys.size() - 1, shift = 0; highest >> shift != 0; shift += 8) {
     for (const uint32_t key : layout.key_of) sequences->push_back(static_cast<char>(key >> shift));
   }

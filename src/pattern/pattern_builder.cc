@@ -153,7 +153,7 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
   input.linked_only = s.options.linked_only;
   input.max_instances = s.options.max_instances;
   s.front.Settle();
-  StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.front, s.options.drop_last_step);
+  StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.front, s.options.drop_last_step, &out.log);
   out.steps_marked = steps.marked;
   CriticalSweep sweep(input, std::move(steps.steps), std::move(steps.splits));
   if (Result<void> sorted = s.sorter.Finish(); !sorted) return std::unexpected(sorted.error());

@@ -2,23 +2,14 @@
 #include "pattern/step_marks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
+#include "pattern/step_numbers.h"
 #include "pattern/step_split.h"
 
 namespace headway::pattern {
 
 namespace {
-
-// "ProfilerStep#12" -> 12; -1 where no number follows the last '#'.
-int64_t StepNumber(std::string_view name) {
-  const size_t hash = name.rfind('#');
-  if (hash == std::string_view::npos) return -1;
-  int64_t number = -1;
-  std::from_chars(name.data() + hash + 1, name.data() + name.size(), number);
-  return number;
-}
 
 Step MakeStep(int64_t number, Nanos start, Nanos end) {
   Step step;
@@ -73,7 +64,7 @@ void StepMarks::Count(const trace::Event& event) {
 }
 
 StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<LaneRole>& roles,
-                                    const LaunchFront& front, bool drop_last) const {
+                                    const LaunchFront& front, bool drop_last, trace::ImportLog* log) const {
   Steps out;
   std::vector<Mark> marks;
   for (const Mark& mark : steps_) {
@@ -81,8 +72,21 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
   }
   const auto by_start = [](const Mark& a, const Mark& b) { return a.start < b.start; };
   std::stable_sort(marks.begin(), marks.end(), by_start);
-  for (const Mark& mark : marks) {
-    const int64_t number = StepNumber(names.Get(mark.name));
+  std::vector<std::string_view> mark_names;
+  for (const Mark& mark : marks) mark_names.push_back(names.Get(mark.name));
+  const StepNumbers numbers = NumberSteps(mark_names);
+  if (numbers.guessed > 0) {
+    log->Add(trace::ProblemKind::kGuessed, "step-number-guessed", -1, numbers.guessed_name);
+    log->AddCount(trace::ProblemKind::kGuessed, "step-number-guessed", numbers.guessed - 1);
+  }
+  if (numbers.left_out > 0) {
+    log->Add(trace::ProblemKind::kDropped, "step-mark-left-out", -1, numbers.left_out_name);
+    log->AddCount(trace::ProblemKind::kDropped, "step-mark-left-out", numbers.left_out - 1);
+  }
+  for (size_t i = 0; i < marks.size(); ++i) {
+    const Mark& mark = marks[i];
+    const int64_t number = numbers.of_mark[i];
+    if (number == StepNumbers::kLeftOut) continue;
     if (!out.steps.empty() && (out.steps.back().number == number || mark.start < out.steps.back().marked_end)) {
       if (out.steps.back().number == number) {  // the same step seen on two threads
         out.steps.back().marked_end = std::max(out.steps.back().marked_end, mark.end);
@@ -112,6 +116,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     step.end = i + 1 < out.steps.size() ? out.steps[i + 1].start : std::max(step.marked_end, device_last_);
   }
   if (drop_last && out.steps.size() > 1) {
+    log->Add(trace::ProblemKind::kNote, kLastStepDropped, -1, "step #" + std::to_string(out.steps.back().number));
     out.steps.pop_back();
   } else if (out.marked && out.steps.size() > 1) {
     Step& last = out.steps.back();

@@ -12,6 +12,9 @@
 
 namespace headway::pattern {
 
+// Where a pattern was made with --last-step drop and had a step to drop, its log says so under this name.
+inline constexpr const char* kLastStepDropped = "last-step-dropped";
+
 // Collects what may mark steps while rows pass (in file order).
 class StepMarks {
  public:
@@ -24,14 +27,14 @@ class StepMarks {
   };
   // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until
   // the next one starts; the last one to its own end or, where the device ran on, to the end of device work.
-  // Marks of the same number are merged. Where ranks meet, the last step is cut at the rank's last arrival in it (if
-  // that lies in its second half): what comes after delays nobody in the window, and profilers are being stopped there,
-  // which shows as holes and as operations that seem to last.
-  // A host that runs ahead of its device marks a step while the device still works on the one before: such a step
-  // begins when the device is done with what was launched before the mark (`front`, settled). The first one then begins
-  // with the first kernel launched in it.
+  // Marks of the same number are merged; marks without a usable number are in step_numbers.h. Where ranks meet, the
+  // last step is cut at the rank's last arrival in it (if that lies in its second half): what comes after delays nobody
+  // in the window, and profilers are being stopped there, which shows as holes and as operations that seem to last. A
+  // host that runs ahead of its device marks a step while the device still works on the one before: such a step begins
+  // when the device is done with what was launched before the mark (`front`, settled). The first one then begins with
+  // the first kernel launched in it.
   [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, const LaunchFront& front,
-                              bool drop_last) const;
+                              bool drop_last, trace::ImportLog* log) const;
 
  private:
   struct Mark {

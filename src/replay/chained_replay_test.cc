@@ -4,6 +4,7 @@
 
 #include "graph/made_graph.h"
 #include "graph/made_stream.h"
+#include "replay/makespan.h"
 #include "replay/segment_replay.h"
 
 namespace headway::replay {
@@ -39,15 +40,15 @@ TEST(ChainedReplay, AShorterFirstOneBringsTheSecondForward) {
   // at 60 and are not blocked: 65.
   const OneStream job = MakeOneStream({});
   const SegmentGraph graph = BuildSegmentGraph(job.ranks, job.comms);
-  EXPECT_EQ(ReplaySegments(graph, {.transfers = {{0, InUs(12)}}}).Makespan(graph), InUs(67));
-  EXPECT_EQ(ReplaySegments(graph, {.transfers = {{0, InUs(5)}}}).Makespan(graph), InUs(65));
+  EXPECT_EQ(Makespan(graph, ReplaySegments(graph, {.transfers = {{0, InUs(12)}}})), InUs(67));
+  EXPECT_EQ(Makespan(graph, ReplaySegments(graph, {.transfers = {{0, InUs(5)}}})), InUs(65));
 }
 
 TEST(ChainedReplay, ALaterFirstOnePushesTheSecondBack) {
   // 45 instead of 20: 30 + 45 = 75, the second at 95, all done at 100.
   const OneStream job = MakeOneStream({});
   const SegmentGraph graph = BuildSegmentGraph(job.ranks, job.comms);
-  EXPECT_EQ(ReplaySegments(graph, {.transfers = {{0, InUs(45)}}}).Makespan(graph), InUs(100));
+  EXPECT_EQ(Makespan(graph, ReplaySegments(graph, {.transfers = {{0, InUs(45)}}})), InUs(100));
 }
 
 TEST(ChainedReplay, WhatItsRankBeganLateStaysWhereItIs) {
@@ -56,7 +57,7 @@ TEST(ChainedReplay, WhatItsRankBeganLateStaysWhereItIs) {
   given.chained = false;
   const OneStream job = MakeOneStream(given);
   const SegmentGraph graph = BuildSegmentGraph(job.ranks, job.comms);
-  EXPECT_EQ(ReplaySegments(graph, {.transfers = {{0, InUs(5)}}}).Makespan(graph), InUs(75));
+  EXPECT_EQ(Makespan(graph, ReplaySegments(graph, {.transfers = {{0, InUs(5)}}})), InUs(75));
 }
 
 // The same by hand, in a unit of its own. The ranks work 10 and 30 until the first all-reduce (20 long: complete at
@@ -80,8 +81,8 @@ MadeGraph TwoOfOneStream(Nanos lag) {
 TEST(ChainedReplay, ALagBehindTheFirstIsKept) {
   // With a lag of 3 all is done at 50 + 3 + 20 + 5 = 78; with a first one of 15 at 45 + 3 + 20 + 5 = 73.
   const SegmentGraph g = TwoOfOneStream(3).Build();
-  EXPECT_EQ(ReplaySegments(g).Makespan(g), 78);
-  EXPECT_EQ(ReplaySegments(g, {.transfers = {{0, 15}}}).Makespan(g), 73);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g)), 78);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g, {.transfers = {{0, 15}}})), 73);
 }
 
 TEST(ChainedReplay, AnEarlierLastArriverBringsBothForward) {

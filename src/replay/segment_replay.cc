@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
+
+#include "base/disjoint_sets.h"
 
 namespace headway::replay {
 
@@ -103,12 +104,6 @@ std::vector<SegmentEdit::Own> InOrder(std::vector<SegmentEdit::Own> own) {
 
 }  // namespace
 
-Nanos SegmentTimes::Makespan(const SegmentGraph& graph) const {
-  if (end.empty()) return 0;
-  return *std::max_element(end.begin(), end.end()) -
-         *std::min_element(graph.chain_start.begin(), graph.chain_start.end());
-}
-
 std::vector<Nanos> SegmentTimes::Makespans(const SegmentGraph& graph, std::span<const int32_t> parts) const {
   std::vector<Nanos> first, last;
   for (size_t r = 0; r < parts.size(); ++r) {
@@ -125,26 +120,18 @@ std::vector<Nanos> SegmentTimes::Makespans(const SegmentGraph& graph, std::span<
 }
 
 std::vector<int32_t> PartsOf(const SegmentGraph& graph) {
-  std::vector<size_t> parent(graph.chain_start.size());
-  std::iota(parent.begin(), parent.end(), size_t{0});
-  const auto find = [&parent](size_t r) {
-    while (parent[r] != r) r = parent[r] = parent[parent[r]];
-    return r;
-  };
+  DisjointSets sets(graph.chain_start.size());
   constexpr uint32_t kNobody = UINT32_MAX;
   std::vector<uint32_t> met(graph.collectives.size(), kNobody);  // the rank that arrived there before
   for (const Mark& mark : graph.marks) {
     if (mark.kind != MarkKind::kArrive) continue;
     const uint32_t other = std::exchange(met[static_cast<size_t>(mark.target)], mark.rank);
-    if (other == kNobody || parent[other] == parent[mark.rank]) continue;
-    const size_t a = find(other);
-    const size_t b = find(mark.rank);
-    parent[std::max(a, b)] = std::min(a, b);
+    if (other != kNobody) sets.Unite(other, mark.rank);
   }
-  std::vector<int32_t> out(parent.size(), -1);
+  std::vector<int32_t> out(graph.chain_start.size(), -1);
   int32_t next = 0;
-  for (size_t r = 0; r < parent.size(); ++r) {
-    int32_t& number = out[find(r)];  // a root is the lowest of its part, so it comes first
+  for (size_t r = 0; r < out.size(); ++r) {
+    int32_t& number = out[sets.Find(r)];  // a root is the lowest of its part, so it comes first
     if (number < 0) number = next++;
     out[r] = number;
   }

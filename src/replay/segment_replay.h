@@ -37,9 +37,7 @@ struct SegmentTimes {
   std::vector<Nanos> blocked;     // by rank index: time spent at resume marks
   int64_t order_violations = 0;   // resumes whose collective was not complete yet: measured time used
 
-  // Length of the whole run: latest end - earliest start.
-  [[nodiscard]] Nanos Makespan(const graph::SegmentGraph& graph) const;
-  // The same of each part (see PartsOf).
+  // Length of each part of the run (see PartsOf): latest end - earliest start.
   [[nodiscard]] std::vector<Nanos> Makespans(const graph::SegmentGraph& graph, std::span<const int32_t> parts) const;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/made_graph.h"
+#include "replay/makespan.h"
 
 namespace headway::replay {
 namespace {
@@ -33,7 +34,7 @@ TEST(SegmentReplay, CompletesAfterTheLatestArrival) {
   const SegmentTimes t = ReplaySegments(g);
   EXPECT_EQ(t.end, (std::vector<Nanos>{42, 42}));
   EXPECT_EQ(t.blocked, (std::vector<Nanos>{25, 5}));
-  EXPECT_EQ(t.Makespan(g), 42);
+  EXPECT_EQ(Makespan(g, t), 42);
   EXPECT_EQ(t.order_violations, 0);
 }
 
@@ -42,14 +43,14 @@ TEST(SegmentReplay, RemovingTheCulpritsExcess) {
   const SegmentGraph g = TwoRanks().Build();
   SegmentEdit edit;
   edit.own.push_back({g.Chain(1)[1], 10});
-  EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 22);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g, edit)), 22);
 }
 
 TEST(SegmentReplay, RemovingAVictimsWorkBringsNothing) {
   const SegmentGraph g = TwoRanks().Build();
   SegmentEdit edit;
   edit.own.push_back({g.Chain(0)[1], 0});
-  EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 42);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g, edit)), 42);
 }
 
 TEST(SegmentReplay, EditsInAnyOrderAndTheLastOfAMarkHolds) {
@@ -64,17 +65,17 @@ TEST(SegmentReplay, FasterTransfer) {
   SegmentEdit edit;
   edit.transfers.push_back({0, 1});
   const SegmentGraph g = TwoRanks().Build();
-  EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 38);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g, edit)), 38);
 }
 
 TEST(SegmentReplay, EarlierEntry) {
   MadeGraph made = TwoRanks();
   made.starts = {0, 20};  // rank 1 enters 20 later: arrives at 50, all end at 62
   const SegmentGraph g = made.Build();
-  EXPECT_EQ(ReplaySegments(g).Makespan(g), 62);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g)), 62);
   SegmentEdit edit;
   edit.starts.push_back({1, 0});
-  EXPECT_EQ(ReplaySegments(g, edit).Makespan(g), 42);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g, edit)), 42);
 }
 
 TEST(SegmentReplay, OverlappedCollectiveBlocksNobody) {
@@ -133,7 +134,7 @@ TEST(SegmentReplay, RanksThatNeverMeetArePartsOfTheirOwn) {
   EXPECT_EQ(ReplaySegments(g).Makespans(g, parts), (std::vector<Nanos>{42, 42}));
   const SegmentTimes after = ReplaySegments(g, {.own = {{g.Chain(2)[0], 12}}});
   EXPECT_EQ(after.Makespans(g, parts), (std::vector<Nanos>{24, 42}));
-  EXPECT_EQ(after.Makespan(g), 142);
+  EXPECT_EQ(Makespan(g, after), 142);
 }
 
 TEST(SegmentReplay, AThirdMeetingJoinsTheParts) {
@@ -148,7 +149,7 @@ TEST(SegmentReplay, AThirdMeetingJoinsTheParts) {
 
 TEST(SegmentReplay, EmptyGraph) {
   const SegmentGraph g = MadeGraph().Build();
-  EXPECT_EQ(ReplaySegments(g).Makespan(g), 0);
+  EXPECT_EQ(Makespan(g, ReplaySegments(g)), 0);
 }
 
 }  // namespace

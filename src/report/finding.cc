@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/finding.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "base/text.h"
 
 namespace headway::report {
 
@@ -31,6 +34,22 @@ const char* ToString(WhenKind kind) {
     case WhenKind::kOnset: return "onset";
   }
   HEADWAY_CHECK(false);
+}
+
+std::string LargeRemarks::InWords() const {
+  return Counted(count, "remark") + (count == 1 ? " of " : " of up to ") + FormatDuration(largest);
+}
+
+LargeRemarks RemarksAbove(const std::vector<Finding>& findings, Nanos floor) {
+  LargeRemarks out;
+  for (const Finding& finding : findings) {
+    const Nanos cost = finding.recoverable_per_step;
+    // What reads the same as the floor does not contradict it.
+    if (finding.severity != Severity::kInfo || cost <= floor || FormatDuration(cost) == FormatDuration(floor)) continue;
+    ++out.count;
+    out.largest = std::max(out.largest, cost);
+  }
+  return out;
 }
 
 }  // namespace headway::report

@@ -67,6 +67,16 @@ struct Finding {
   std::vector<Evidence> evidence;
 };
 
+// Findings of severity info that cost more than `floor` per step: a report of them cannot say that there is nothing so
+// large.
+struct LargeRemarks {
+  int64_t count = 0;
+  Nanos largest = 0;  // per step
+
+  [[nodiscard]] std::string InWords() const;  // "1 remark of 34 ms", "2 remarks of up to 34 ms"
+};
+[[nodiscard]] LargeRemarks RemarksAbove(const std::vector<Finding>& findings, Nanos floor);
+
 // An analysis that could not look, and why.
 struct NotChecked {
   std::string what;

@@ -63,8 +63,8 @@ struct DataQualitySummary {
   double unknown_time_share = 0;
   std::optional<Nanos> clock_residual;  // none = one host, or clocks not aligned
   std::vector<ClockSummary> clocks;     // likewise empty then; by rank
-  std::string gpu_events;               // "all" or "linked"
-  std::string last_step;                // "keep" or "drop"
+  std::string gpu_events;               // "all" or "linked", or "linked on 2 of 4 ranks, else all"
+  std::string last_step;                // "keep" or "drop", or "drop on 2 of 4 ranks, else keep"
 };
 
 struct FindingsDocument {

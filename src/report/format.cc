@@ -49,9 +49,16 @@ double LargestMagnitude(std::span<const Value> values) {
   return largest;
 }
 
+bool AllWhole(std::span<const Value> values) {
+  return std::ranges::all_of(values, [](const Value& value) {
+    const auto* real = std::get_if<double>(&value);
+    return real == nullptr || !std::isfinite(*real) || *real == std::floor(*real);
+  });
+}
+
 ColumnFormat DurationFormat(double largest) {
   ColumnFormat format{Unit::kDuration, kSecond, "s", 0};
-  if (largest < kMillisecond) {
+  if (largest > 0 && largest < kMillisecond) {
     format = {Unit::kDuration, kMicrosecond, "us", 0};
   } else if (largest < 10.0 * kSecond) {
     format = {Unit::kDuration, kMillisecond, "ms", 0};
@@ -59,6 +66,13 @@ ColumnFormat DurationFormat(double largest) {
   const double top = largest / static_cast<double>(format.divisor);
   format.digits = top >= 1000 ? 0 : top >= 100 ? 1 : 2;
   return format;
+}
+
+// Three digits behind the point, or three significant ones of the largest, where that is more.
+int NumberDigits(double largest) {
+  if (largest >= 10) return largest >= 1000 ? 0 : 1;
+  if (largest >= 0.1 || largest == 0) return 3;
+  return std::min(9, 2 - static_cast<int>(std::floor(std::log10(largest))));
 }
 
 TimeUnit TimeUnitOf(Nanos divisor) {
@@ -83,9 +97,11 @@ std::string FormatValue(const Value& value, Unit unit) {
 
 std::string ColumnFormat::Cell(const Value& value) const {
   if (const auto* integer = std::get_if<int64_t>(&value); integer != nullptr && unit == Unit::kDuration) {
+    if (*integer == 0) return "0";
     return FormatDurationIn(*integer, TimeUnitOf(divisor), digits);
   }
   if (const auto* real = std::get_if<double>(&value)) {
+    if (*real == 0 && (unit == Unit::kShare || unit == Unit::kNumber)) return "0";
     if (unit == Unit::kShare) return FormatFixed(*real * 100, digits);
     if (unit == Unit::kNumber) return FormatFixed(*real, digits);
   }
@@ -97,7 +113,7 @@ ColumnFormat FormatForColumn(std::span<const Value> values, Unit unit) {
   switch (unit) {
     case Unit::kDuration: return DurationFormat(largest);
     case Unit::kShare: return {unit, 1, "%", largest >= 0.0995 ? 1 : 2};
-    case Unit::kNumber: return {unit, 1, "", largest >= 1000 ? 0 : largest >= 10 ? 1 : largest >= 0.1 ? 3 : 5};
+    case Unit::kNumber: return {unit, 1, "", AllWhole(values) ? 0 : NumberDigits(largest)};
     default: return {unit, 1, "", 0};
   }
 }

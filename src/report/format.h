@@ -17,7 +17,8 @@ namespace headway::report {
 // As FormatPercent, with a digit where the share is below 10 %: "61 %", "0.7 %", "<0.1 %", "0 %".
 [[nodiscard]] std::string FormatShare(double share);
 
-// How a column's cells look: one unit and one number of digits for all of them. The unit stands in the head.
+// How a column's cells look: one unit and one number of digits for all of them. The unit stands in the head. Nothing at
+// all is "0"; what only rounds to nothing keeps its digits.
 struct ColumnFormat {
   Unit unit = Unit::kText;
   Nanos divisor = 1;   // of a duration
@@ -27,7 +28,8 @@ struct ColumnFormat {
   [[nodiscard]] std::string Cell(const Value& value) const;
 };
 
-// Durations take the unit of the largest: us below 1 ms, ms below 10 s, then s. Shares are in percent.
+// Durations take the unit of the largest: us below 1 ms, ms below 10 s, then s. Shares are in percent. Numbers that are
+// all whole have no digits behind the point.
 [[nodiscard]] ColumnFormat FormatForColumn(std::span<const Value> values, Unit unit);
 
 // Text columns start left, numbers end right.

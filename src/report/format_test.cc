@@ -65,6 +65,27 @@ TEST(FormatForColumn, SharesAreInPercent) {
   EXPECT_EQ(format.Cell(values[1]), "5.0");
 }
 
+TEST(FormatForColumn, NothingIsZeroWithoutDigits) {
+  const std::vector<Value> counts = {0.0, 0.0};
+  EXPECT_EQ(FormatForColumn(counts, Unit::kNumber).Cell(counts[0]), "0");
+  const std::vector<Value> times = {int64_t{0}, int64_t{0}};
+  EXPECT_EQ(FormatForColumn(times, Unit::kDuration).Cell(times[0]), "0");
+  EXPECT_EQ(FormatForColumn(times, Unit::kDuration).suffix, "ms");
+  const std::vector<Value> shares = {0.0, 0.4};
+  EXPECT_EQ(FormatForColumn(shares, Unit::kShare).Cell(shares[0]), "0");
+}
+
+TEST(FormatForColumn, NumbersHaveNoMoreDigitsThanTheyNeed) {
+  const std::vector<Value> whole = {2.0, 31.0};
+  EXPECT_EQ(FormatForColumn(whole, Unit::kNumber).Cell(whole[0]), "2");
+  const std::vector<Value> mixed = {2.0, 1.25};
+  EXPECT_EQ(FormatForColumn(mixed, Unit::kNumber).Cell(mixed[1]), "1.250");
+  // The largest keeps three significant digits, however small it is.
+  const std::vector<Value> small = {0.00012345, 0.0};
+  EXPECT_EQ(FormatForColumn(small, Unit::kNumber).Cell(small[0]), "0.000123");
+  EXPECT_EQ(FormatForColumn(small, Unit::kNumber).Cell(small[1]), "0");
+}
+
 TEST(CauseInWords, HyphensBecomeSpaces) {
   EXPECT_EQ(CauseInWords("slow-host-code", false), "slow host code");
   EXPECT_EQ(CauseInWords("slow-host-code", true), "SLOW HOST CODE");

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kIndent = "    ";
 constexpr int kMinCauseWidth = 12;
+constexpr int kLeastWho = 24;  // with less room, who gets a line of its own
 
 std::string_view ColourOf(Severity severity) {
   switch (severity) {
@@ -42,6 +43,19 @@ struct Line {
   bool has_when = false;  // the line had room for when it struck
 };
 
+std::string Coloured(const std::string& text, Severity severity, const TextOptions& options) {
+  return options.colour ? std::string(ColourOf(severity)) + text + "\x1b[0m" : text;
+}
+
+// Where one line cannot hold them: cause and figures, who on lines of their own.
+std::string NarrowLines(const TextOptions& options, size_t number, const std::string& cause,
+                        std::vector<std::string> figures, const Finding& finding) {
+  figures.insert(figures.begin(), cause);
+  std::string out = FlowPieces(PadLeft(std::to_string(number), 2) + "  ", figures, "  ", options.width);
+  out.replace(out.find(cause), cause.size(), Coloured(cause, finding.severity, options));
+  return out + Hanging(kIndent, finding.headline, options.width);
+}
+
 // Number, cause and who on the left; cost and confidence on the right. `when` moves below where there is no room.
 Line FirstLine(const ReportDoc& doc, size_t number, const TextOptions& options) {
   const Finding& finding = doc.findings[number - 1];
@@ -56,14 +70,17 @@ Line FirstLine(const ReportDoc& doc, size_t number, const TextOptions& options) 
   const std::string longer = tail + ", " + WhenInWords(finding.when, doc.steps.size());
   const int before = 4 + cause_width + 2;
   const int room = options.width - before - 1 - DisplayWidth(cost) - 2;
+  constexpr int kLeastTail = 9;  // confidence starts in one column in all lines that have no more to say than that
+  const int left = room - std::max(DisplayWidth(tail), kLeastTail);
+  if (DisplayWidth(who) > left && left < kLeastWho) {
+    return {NarrowLines(options, number, cause, {CostText(finding), tell_when ? longer : tail}, finding), true};
+  }
   Line line;
   line.has_when = tell_when && room - DisplayWidth(longer) >= DisplayWidth(who);
   if (line.has_when) tail = longer;
-  // Confidence starts in one column in all lines that have no more to say than that.
-  const int tail_width = std::max(DisplayWidth(tail), 9);
+  const int tail_width = std::max(DisplayWidth(tail), kLeastTail);
   const int who_width = std::max(10, room - tail_width);
-  std::string shown_cause = PadRight(cause, cause_width);
-  if (options.colour) shown_cause = std::string(ColourOf(finding.severity)) + shown_cause + "\x1b[0m";
+  const std::string shown_cause = Coloured(PadRight(cause, cause_width), finding.severity, options);
   line.text = PadLeft(std::to_string(number), 2) + "  " + shown_cause + "  " +
               PadRight(Truncate(who, who_width), who_width) + " " + cost + "  " + tail + "\n";
   return line;

@@ -104,8 +104,18 @@ std::string FlowPieces(std::string_view first, const std::vector<std::string>& p
       out.append(gap);
       used += DisplayWidth(gap);
     }
-    out.append(piece);
-    used += wide;
+    if (wide <= width - indent) {
+      out.append(piece);
+      used += wide;
+      continue;
+    }
+    // A piece that no line can hold is broken between its words.
+    const std::vector<std::string> lines = WrapWords(piece, std::max(10, width - indent));
+    for (const std::string& line : lines) {
+      if (&line != &lines.front()) out.append("\n").append(static_cast<size_t>(indent), ' ');
+      out.append(line);
+    }
+    used = indent + DisplayWidth(lines.back());
   }
   StripLineEnds(&out);
   return out + "\n";
@@ -149,8 +159,23 @@ std::vector<int> TextTable::FitWidths(int width) const {
   return widths;
 }
 
+std::string TextTable::Records(int width, std::string_view indent) const {
+  std::string out;
+  for (const auto& row : rows) {
+    std::vector<std::string> pieces;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (row[c].empty() || row[c] == "-") continue;
+      const std::string title = pieces.empty() || columns[c].title.empty() ? "" : columns[c].title + " ";
+      pieces.push_back(title + TruncateMiddle(row[c], 2 * width));
+    }
+    out += FlowPieces(std::string(indent) + "- ", pieces, kColumnGap, width);
+  }
+  return out;
+}
+
 std::string TextTable::Render(int width, std::string_view indent) const {
   const std::vector<int> widths = FitWidths(width - DisplayWidth(indent));
+  if (LineWidth(widths) > width - DisplayWidth(indent)) return Records(width, indent);
   std::string out;
   const auto line = [&](auto cell) {
     std::string text(indent);

@@ -17,7 +17,8 @@ namespace headway::report {
 // `text` wrapped behind `first` (a label) and, on further lines, as many spaces as `first` is wide.
 [[nodiscard]] std::string Hanging(std::string_view first, std::string_view text, int width);
 
-// Pieces that stay whole, `gap` apart, over as many lines as needed, behind a label as in Hanging.
+// Pieces that stay whole where a line can hold them, `gap` apart, over as many lines as needed, behind a label as in
+// Hanging.
 [[nodiscard]] std::string FlowPieces(std::string_view first, const std::vector<std::string>& pieces,
                                      std::string_view gap, int width);
 
@@ -25,7 +26,8 @@ namespace headway::report {
 [[nodiscard]] std::string BlockBar(double share, int cells);
 
 // A table of finished cells. Numeric columns end right, others start left. Where the lines would be wider than `width`,
-// titles of numeric columns wrap; where that is not enough, the widest text columns give way, cut in the middle.
+// titles of numeric columns wrap; where that is not enough, the widest text columns give way, cut in the middle. Where
+// even that is too wide, each row becomes a few lines in which every cell has its title before it.
 struct TextTable {
   struct Column {
     std::string title;
@@ -42,6 +44,7 @@ struct TextTable {
   enum class Titles : uint8_t { kWhole, kWrapped };
   [[nodiscard]] std::vector<int> Widths(Titles titles) const;
   [[nodiscard]] std::vector<int> FitWidths(int width) const;
+  [[nodiscard]] std::string Records(int width, std::string_view indent) const;
 };
 
 // What a terminal without UTF-8 can show: known signs by their likeness ("█" is "#", "…" is "..."), others "?".

@@ -195,15 +195,19 @@ std::string WaterfallText(const Waterfall& waterfall, const TextOptions& options
     values.emplace_back(waterfall.items[i].value);
   }
   const ColumnFormat format = FormatForColumn(values, Unit::kDuration);
-  constexpr int kCells = 32;
+  // The bars take what names (with "of it" before them) and numbers leave; with too little they say nothing.
+  constexpr int kMostCells = 32, kLeastCells = 8, kNamesAndNumbers = 44;
+  const int room = std::min(kMostCells, options.width - kNamesAndNumbers);
+  const int cells = room < kLeastCells ? 0 : room;
   TextTable table;
   table.columns = {{"part", false}, {format.suffix, true}, {"share", true}, {"", false}};
   for (size_t i = 0; i < places.size(); ++i) {
     const Waterfall::Item& item = waterfall.items[i];
     const std::string name = (item.role == Waterfall::Role::kWithin ? "  of it " : "") + Printable(item.name);
-    table.rows.push_back(
-        {name, format.Cell(item.value), FormatShare(ShareOf(item.value, total)),
-         Offset(places[i].from, top, kCells) + BlockBar(ShareOf(places[i].to - places[i].from, top), kCells)});
+    table.rows.push_back({name, format.Cell(item.value), FormatShare(ShareOf(item.value, total)),
+                          cells == 0 ? ""
+                                     : Offset(places[i].from, top, cells) +
+                                           BlockBar(ShareOf(places[i].to - places[i].from, top), cells)});
   }
   return table.Render(options.width, "");
 }
@@ -313,7 +317,8 @@ std::string HeatStripText(const ReportDoc& doc, const HeatStrip& strip, const Te
                     [&](size_t a, size_t b) { return badness[a] != badness[b] ? badness[a] > badness[b] : a < b; });
   const size_t shown = LimitOf(options, order.size());
   const Range range = RangeOf(metric, strip.rows.size() * columns);
-  const size_t cells = std::min<size_t>(columns, static_cast<size_t>(options.width) - 40);
+  const int label = std::min(28, options.width * 7 / 20);
+  const size_t cells = std::min<size_t>(columns, static_cast<size_t>(options.width - label - 12));
   const std::string low = FormatValue(ValueOf(range.low, metric.unit), metric.unit);
   const std::string high = FormatValue(ValueOf(range.high, metric.unit), metric.unit);
   std::string out = Hanging("",
@@ -324,7 +329,7 @@ std::string HeatStripText(const ReportDoc& doc, const HeatStrip& strip, const Te
   for (size_t k = 0; k < shown; ++k) {
     const HeatStrip::Row& row = strip.rows[order[k]];
     std::string line =
-        PadRight(Truncate(row.label.empty() ? RankName(doc, row.rank) : Printable(row.label), 28), 28) + "  |";
+        PadRight(Truncate(row.label.empty() ? RankName(doc, row.rank) : Printable(row.label), label), label) + "  |";
     for (size_t c = 0; c < cells; ++c) {
       const double worst = WorstOf(metric, order[k], columns, c * columns / cells, (c + 1) * columns / cells);
       line += ShadeOf(worst, range, metric.higher_is_worse);

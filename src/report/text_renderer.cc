@@ -11,7 +11,7 @@
 namespace headway::report {
 namespace {
 
-constexpr int kMinWidth = 80;
+constexpr int kMinWidth = 40;
 constexpr int kMaxWidth = 120;
 constexpr int kHeadLabel = 7;
 constexpr int kFootLabel = 12;
@@ -23,15 +23,18 @@ bool Healthy(const ReportDoc& doc) {
   return std::ranges::none_of(doc.findings, [](const Finding& f) { return f.severity > Severity::kInfo; });
 }
 
-// What the analyses would have seen, where they saw nothing.
-std::string HealthyText(const Headline& headline) {
+// What the analyses would have seen, where they saw nothing that they blame for it.
+std::string HealthyText(const ReportDoc& doc) {
+  const Headline& headline = doc.headline;
   if (!headline.detection_floor) return headline.sentence;
-  std::string text = "nothing above " + FormatDuration(*headline.detection_floor) + "/step";
+  std::string text = "above " + FormatDuration(*headline.detection_floor) + "/step";
   if (headline.now && *headline.now > 0) {
     text +=
         " (" + FormatShare(static_cast<double>(*headline.detection_floor) / static_cast<double>(*headline.now)) + ")";
   }
-  return text;
+  const LargeRemarks large = RemarksAbove(doc.findings, *headline.detection_floor);
+  if (large.count == 0) return "nothing " + text;
+  return "no fault found; " + large.InWords() + "/step below, nothing else " + text;
 }
 
 std::string HeadText(const ReportDoc& doc, int width) {
@@ -43,7 +46,7 @@ std::string HeadText(const ReportDoc& doc, int width) {
   if (doc.findings.empty() && doc.command != "diagnose") {
     if (!doc.headline.sentence.empty()) out += Hanging(Label("result", label), doc.headline.sentence, width);
   } else if (Healthy(doc)) {
-    out += Hanging(Label("result", label), HealthyText(doc.headline), width);
+    out += Hanging(Label("result", label), HealthyText(doc), width);
   }
   for (const Fact& fact : doc.key_facts) {
     const std::string note = fact.note.empty() ? "" : " (" + fact.note + ")";

@@ -12,7 +12,7 @@
 namespace headway::report {
 
 struct TextOptions {
-  int width = 100;          // of the terminal; used between 80 and 120
+  int width = 100;          // of the terminal; used between 40 and 120
   bool colour = false;      // severity in colour: the caller has asked isatty and NO_COLOR
   bool ascii = false;       // the terminal cannot show UTF-8
   std::string section;      // empty: the first screen; "all": that and every section; else one section's name

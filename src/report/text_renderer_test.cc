@@ -184,6 +184,31 @@ TEST(TextRenderer, FindingsInFull) {
             "    try: headway whatif PATH --edit remove-straggler:3\n");
 }
 
+// At 40 columns who stands on a line of its own, and a table that does not fit becomes a few lines a row.
+TEST(TextRenderer, ANarrowTerminalGetsNarrowLines) {
+  ReportDoc doc = Job();
+  doc.findings = {SlowDevice()};
+  EXPECT_EQ(Shown(doc, {.width = 40, .section = "findings"}),
+            "Findings\n"
+            " 1  SLOW DEVICE  81 ms/step  sure\n"
+            "    rank 3 (host n0, gpu 3)\n"
+            "    Its compute kernels take 1.31x the\n"
+            "    time of the same kernels on its 3\n"
+            "    peers, in every step.\n"
+            "    confidence  sure: seen in every step\n"
+            "    when        in every step, worst\n"
+            "                step 84 ms\n"
+            "    ranks       3\n"
+            "    who waits   3 ranks: 0-2\n"
+            "    - own time  here 343 ms\n"
+            "      peers 262 ms  from 12 steps\n"
+            "    -> check power and cooling\n"
+            "    try: headway whatif PATH --edit\n"
+            "    remove-straggler:3\n");
+  // No narrower: a line of fewer columns would hold no sentence.
+  EXPECT_EQ(Shown(doc, {.width = 20, .section = "findings"}), Shown(doc, {.width = 40, .section = "findings"}));
+}
+
 TEST(TextRenderer, UnknownSectionNamesThoseThereAre) {
   const Result<std::string> text = RenderText(Job(), {.section = "kernel"});
   ASSERT_FALSE(text.has_value());
@@ -203,6 +228,23 @@ Table Pairs() {
   table.notes = {"Abnormal: outside the region."};
   table.top = 1;
   return table;
+}
+
+// Nothing above the floor is no result where larger remarks stand below it.
+TEST(TextRenderer, LargerRemarksAreNamedBesideWhatWouldHaveBeenSeen) {
+  ReportDoc doc = Job();
+  doc.headline.now = 412 * kMs;
+  doc.headline.detection_floor = 3 * kMs;
+  Finding remark = SlowDevice();
+  remark.severity = Severity::kInfo;
+  remark.recoverable_per_step = 81 * kMs;
+  doc.findings = {remark};
+  EXPECT_NE(Shown(doc, {}).find("result no fault found; 1 remark of 81 ms/step below, nothing else above 3.0 "
+                                "ms/step (0.7 %)\n"),
+            std::string::npos)
+      << Shown(doc, {});
+  doc.findings[0].recoverable_per_step = 2 * kMs;
+  EXPECT_NE(Shown(doc, {}).find("result nothing above 3.0 ms/step (0.7 %)\n"), std::string::npos) << Shown(doc, {});
 }
 
 TEST(TextRenderer, ATableKeepsPairsTogetherAndSaysWhatItLeavesOut) {
@@ -230,7 +272,7 @@ TEST(TextRenderer, BarsBeginWithTheLongestOwnTime) {
   EXPECT_EQ(Shown(doc, {.section = "ranks"}),
             "Ranks\n"
             "                             own ms  compute  waiting  own time\n"
-            "rank 1 (n0, gpu 1)  culprit   30.00    30.00     0.00  ████████████████\n"
+            "rank 1 (n0, gpu 1)  culprit   30.00    30.00        0  ████████████████\n"
             "rank 0 (n0, gpu 0)  victim    20.00    20.00    10.00  ██████████▋\n");
 }
 
@@ -310,7 +352,7 @@ TEST(TextRenderer, HostileStringsNeitherBreakLinesNorReachTheTerminal) {
   doc.sections.push_back({"table", hostile, hostile, table, false});
   doc.header.push_back({hostile.substr(0, 9), hostile});
   doc.commands.push_back({"x", "short", ""});
-  for (const int32_t width : {80, 100, 120}) {
+  for (const int32_t width : {40, 41, 60, 72, 80, 100, 120}) {
     std::istringstream lines(Shown(doc, {.width = width, .section = "all"}));
     for (std::string line; std::getline(lines, line);) {
       ASSERT_LE(DisplayWidth(line), width) << line;

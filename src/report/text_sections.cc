@@ -16,7 +16,7 @@ namespace {
 std::string FactLines(const std::vector<Fact>& facts, int width) {
   int label_width = 0;
   for (const Fact& fact : facts) label_width = std::max(label_width, DisplayWidth(Printable(fact.label)));
-  label_width = std::min(label_width, 40);
+  label_width = std::min({label_width, 40, width / 2});
   std::string out;
   for (const Fact& fact : facts) {
     std::string text = FormatValue(fact.value, fact.unit);
@@ -158,16 +158,13 @@ std::string DataQualityText(const ReportDoc& doc, const TextOptions& options) {
   if (!doc.data_quality.summary.empty()) out += Hanging("", doc.data_quality.summary, options.width);
   out += FactLines(doc.data_quality.facts, options.width);
   if (doc.data_quality.problems.empty()) return out;
-  Table table;
-  table.top = 0;
-  table.columns = {{"problem", Unit::kText, ""},
-                   {"count", Unit::kCount, ""},
-                   {"what was done", Unit::kText, ""},
-                   {"first place", Unit::kText, ""}};
+  std::vector<Fact> problems;
   for (const DataQuality::Problem& problem : doc.data_quality.problems) {
-    table.rows.push_back({.cells = {problem.problem, problem.count, problem.what, problem.where}});
+    const std::string what = FormatCount(problem.count) + (problem.what.empty() ? "" : " " + problem.what);
+    problems.push_back(
+        {problem.problem, what, Unit::kText, problem.where.empty() ? "" : "first: " + problem.where, ""});
   }
-  return out + TableText(table, options);
+  return out + FactLines(problems, options.width);
 }
 
 std::string DefinitionsText(const ReportDoc& doc, const TextOptions& options) {

@@ -4,48 +4,25 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "base/disjoint_sets.h"
+
 namespace headway::trace {
-namespace {
-
-// Clocks that rounds without bias tie together are one set.
-class Sets {
- public:
-  explicit Sets(size_t clocks) : parent_(clocks) { std::iota(parent_.begin(), parent_.end(), 0); }
-  int32_t Of(int32_t clock) {
-    while (parent_[static_cast<size_t>(clock)] != clock) {
-      auto& parent = parent_[static_cast<size_t>(clock)];
-      parent = parent_[static_cast<size_t>(parent)];
-      clock = parent;
-    }
-    return clock;
-  }
-  void Unite(int32_t a, int32_t b) {
-    const int32_t of_a = Of(a), of_b = Of(b);
-    parent_[static_cast<size_t>(std::max(of_a, of_b))] = std::min(of_a, of_b);
-  }
-
- private:
-  std::vector<int32_t> parent_;
-};
-
-}  // namespace
-
 std::vector<Nanos> BiasFromRoots(const ClockRounds& rounds, const std::vector<int32_t>& root) {
-  Sets sets(root.size());
+  DisjointSets sets(root.size());  // of clocks that rounds without bias tie together
+  const auto set_of = [&sets](int32_t clock) { return static_cast<int32_t>(sets.Find(static_cast<size_t>(clock))); };
   const auto clock_at = [&](int32_t reading) { return rounds.readings[static_cast<size_t>(reading)].clock; };
   for (size_t r = 0; r < rounds.size(); ++r) {
     if (rounds.bias[r] > 0) continue;
     for (int32_t i = rounds.begin[r] + 1; i < rounds.begin[r + 1]; ++i) {
-      sets.Unite(clock_at(rounds.begin[r]), clock_at(i));
+      sets.Unite(static_cast<size_t>(clock_at(rounds.begin[r])), static_cast<size_t>(clock_at(i)));
     }
   }
   std::map<std::pair<int32_t, int32_t>, Nanos> least;  // between sets
   for (size_t r = 0; r < rounds.size(); ++r) {
     for (int32_t i = rounds.begin[r] + 1; rounds.bias[r] > 0 && i < rounds.begin[r + 1]; ++i) {
-      const std::pair<int32_t, int32_t> pair = std::minmax({sets.Of(clock_at(rounds.begin[r])), sets.Of(clock_at(i))});
+      const std::pair<int32_t, int32_t> pair = std::minmax({set_of(clock_at(rounds.begin[r])), set_of(clock_at(i))});
       const auto [at, added] = least.try_emplace(pair, rounds.bias[r]);
       if (!added) at->second = std::min(at->second, rounds.bias[r]);
     }
@@ -53,7 +30,7 @@ std::vector<Nanos> BiasFromRoots(const ClockRounds& rounds, const std::vector<in
   constexpr Nanos kFar = std::numeric_limits<Nanos>::max() / 2;
   std::vector<Nanos> of_set(root.size(), kFar);
   for (const int32_t r : root) {
-    if (r >= 0) of_set[static_cast<size_t>(sets.Of(r))] = 0;
+    if (r >= 0) of_set[static_cast<size_t>(set_of(r))] = 0;
   }
   for (bool changed = true; changed;) {
     changed = false;
@@ -67,7 +44,7 @@ std::vector<Nanos> BiasFromRoots(const ClockRounds& rounds, const std::vector<in
   }
   std::vector<Nanos> out(root.size(), 0);
   for (size_t c = 0; c < root.size(); ++c) {
-    const Nanos bias = of_set[static_cast<size_t>(sets.Of(static_cast<int32_t>(c)))];
+    const Nanos bias = of_set[static_cast<size_t>(set_of(static_cast<int32_t>(c)))];
     if (root[c] >= 0 && bias < kFar) out[c] = bias;
   }
   return out;

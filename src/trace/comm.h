@@ -12,7 +12,8 @@
 namespace headway::trace {
 
 // One execution of a collective or p2p operation as one rank saw it: a communication kernel on a device, or the work of
-// a host backend. Times are Unix ns on this rank's own (unaligned) clock, whole multiples of kCommTick.
+// a host backend. Times are Unix ns on this rank's own (unaligned) clock, whole multiples of kCommTick from the start
+// of the rank's first step on.
 inline constexpr Nanos kCommTick = 250;
 
 struct CommInstance {

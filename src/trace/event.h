@@ -137,7 +137,7 @@ struct ProcessGroup {
 // Facts about one rank's file, outside its rows.
 struct RankMeta {
   RankId rank = -1;
-  std::string rank_source;  // "content", "file name", "--rank-map", "assumed": said under data quality
+  std::string rank_source;  // "content", "file name", "--rank-map", "environment", "assumed": said under data quality
   int32_t world_size = -1;
   std::string host;      // empty = unknown
   std::string backend;   // of distributedInfo

@@ -30,6 +30,21 @@ std::string Printable(std::string_view text) {
 
 }  // namespace
 
+const char* ToString(ProblemKind kind) {
+  switch (kind) {
+    case ProblemKind::kNote: return "note";
+    case ProblemKind::kGuessed: return "guessed";
+    case ProblemKind::kRepaired: return "repaired";
+    case ProblemKind::kDropped: return "dropped";
+  }
+  return "note";
+}
+
+std::string Problem::FirstPlace() const {
+  if (first_offset < 0) return example;
+  return "byte " + std::to_string(first_offset) + (example.empty() ? "" : ": " + example);
+}
+
 void ImportLog::Add(ProblemKind kind, std::string_view name, int64_t offset, std::string_view example) {
   auto it = problems_.find(name);
   if (it == problems_.end()) {

@@ -18,11 +18,16 @@ enum class ProblemKind : uint8_t {
   kDropped,   // lost ("event-unparsable", "file-truncated")
 };
 
+[[nodiscard]] const char* ToString(ProblemKind kind);  // "note", "guessed", "repaired", "dropped"
+
 struct Problem {
   ProblemKind kind = ProblemKind::kNote;
   int64_t count = 0;
   int64_t first_offset = -1;  // byte offset in the inflated stream of the first one; -1 = none
   std::string example;        // short text of the first one, already made printable
+
+  // Of the first one: "byte 17: {"name"…", as much of it as is known.
+  [[nodiscard]] std::string FirstPlace() const;
 };
 
 // Names are listed in docs/data-quality.md. Iteration is by name: deterministic.

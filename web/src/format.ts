@@ -78,6 +78,17 @@ export function format(value: Value, unit: Unit): string {
   }
 }
 
+function allWhole(values: Value[]): boolean {
+  return values.every((value) => typeof value !== 'number' || !Number.isFinite(value) || Number.isInteger(value));
+}
+
+// Three digits behind the point, or three significant ones of the largest, where that is more.
+function numberDigits(largest: number): number {
+  if (largest >= 10) return largest >= 1000 ? 0 : 1;
+  if (largest >= 0.1 || largest === 0) return 3;
+  return Math.min(9, 2 - Math.floor(Math.log10(largest)));
+}
+
 // One unit and one number of decimals for a whole column or axis, so that digits line up; the unit stands in the head.
 // Sizes and rates keep theirs in the cell.
 export function scaleFor(values: Value[], unit: Unit): Scale {
@@ -85,19 +96,19 @@ export function scaleFor(values: Value[], unit: Unit): Scale {
   for (const value of values) if (typeof value === 'number' && Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   switch (unit) {
     case 'duration': {
-      const [divisor, suffix] = largest < 1e6 ? [1e3, 'µs'] as const : largest < 10e9 ? [1e6, 'ms'] as const : [1e9, 's'] as const;
+      const [divisor, suffix] = largest > 0 && largest < 1e6 ? [1e3, 'µs'] as const : largest < 10e9 ? [1e6, 'ms'] as const : [1e9, 's'] as const;
       const top = largest / divisor;
       return { divisor, suffix, digits: top >= 1000 ? 0 : top >= 100 ? 1 : 2 };
     }
     case 'share': return { divisor: 0.01, suffix: '%', digits: largest >= 0.0995 ? 1 : 2 };
-    case 'number': return { divisor: 1, suffix: '', digits: largest >= 1000 ? 0 : largest >= 10 ? 1 : largest >= 0.1 ? 3 : 5 };
+    case 'number': return { divisor: 1, suffix: '', digits: allWhole(values) ? 0 : numberDigits(largest) };
     default: return { divisor: 1, suffix: '', digits: 0 };
   }
 }
 
 export function scaled(value: Value, unit: Unit, scale: Scale): string {
   if (typeof value !== 'number' || (unit !== 'duration' && unit !== 'share' && unit !== 'number')) return format(value, unit);
-  return grouped(value / scale.divisor, scale.digits);
+  return value === 0 ? '0' : grouped(value / scale.divisor, scale.digits);
 }
 
 export function isNumeric(unit: Unit): boolean { return unit !== 'text'; }

@@ -44,6 +44,15 @@ test('a column has one unit and one number of digits', () => {
   assert.equal(scaled(0.292, 'share', scaleFor([0.292], 'share')), '29.2');
 });
 
+test('nothing is zero without digits, whole numbers have none', () => {
+  assert.equal(scaled(0, 'number', scaleFor([0, 0], 'number')), '0');
+  assert.equal(scaled(0, 'duration', scaleFor([0], 'duration')), '0');
+  assert.equal(scaleFor([0], 'duration').suffix, 'ms');
+  assert.equal(scaled(2, 'number', scaleFor([2, 31], 'number')), '2');
+  assert.equal(scaled(1.25, 'number', scaleFor([2, 1.25], 'number')), '1.250');
+  assert.equal(scaled(0.00012345, 'number', scaleFor([0.00012345, 0], 'number')), '0.000123');
+});
+
 test('causes and times in words', () => {
   assert.equal(causeInWords('slow-host-code'), 'Slow host code');
   assert.equal(causeInWords('gc-pause'), 'GC pause');
