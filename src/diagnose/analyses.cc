@@ -13,6 +13,7 @@ std::span<const Analysis> Analyses() {
       {"collectives", "many small collectives, and transfers that no work hides", RunCollectivesAnalysis},
       {"late-entry", "ranks that enter the window later than the others", RunLateEntryAnalysis},
       {"device", "copies and launches that keep a device idle", RunDeviceAnalysis},
+      {"host-calls", "hosts on which every call takes longer than on the others", RunHostCallsAnalysis},
       {"long-steps", "steps in which all ranks take longer than in the others", RunLongStepsAnalysis},
       {"common-cause", "what all ranks have in common: time waiting for input", RunCommonCauseAnalysis},
   };

@@ -12,6 +12,7 @@ void RunLinkAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunCollectivesAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLateEntryAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunDeviceAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunHostCallsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLongStepsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunCommonCauseAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 

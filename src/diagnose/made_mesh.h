@@ -143,6 +143,9 @@ class MadeMesh {
     for (const auto& [key, value] : rows_) {
       const auto [rank, step, function] = key;
       At(rank).function_steps.push_back({step, function, value.first, value.second});
+      pattern::FunctionTotals& totals = At(rank).functions[static_cast<size_t>(function)];
+      totals.total += value.first;
+      totals.calls += value.second;
     }
     return std::move(ranks_);
   }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slow hosts that have no peers.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "diagnose/analyses.h"
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Two stages on two hosts of two ranks. A step is 100 ms of kernels, a batch, and calls of `names` that the device
+// waits for: 10 of each, `call(rank, name)` long.
+Look StagesOnHosts(const std::vector<std::string>& names, const std::function<Nanos(int, const std::string&)>& call,
+                   bool device = true) {
+  MadeMesh mesh({.ranks = 4, .per_host = 2, .device = device});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      mesh.Compute(r, r < 2 ? Ms(100) : Ms(110));  // other layers
+      for (const std::string& name : names) {
+        const WorkClass of = name == "fetch" ? WorkClass::kInput : WorkClass::kHost;
+        mesh.Work(r, of, name, 10 * call(r, name), 10);
+      }
+    }
+    for (const int g : pp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return Look(mesh.Make());
+}
+
+const std::vector<std::string> kFour = {"aten::to", "aten::copy_", "aten::mm", "fetch"};
+
+TEST(HostCalls, AHostWithoutPeersWhoseEveryCallTakesLonger) {
+  // Calls of 100 us, three times as long on the first host: of 10 * 4 * 300 us = 12 ms a step two thirds, 8 ms.
+  Look look = StagesOnHosts(kFour, [](int r, const std::string&) { return r < 2 ? Us(300) : Us(100); });
+  ASSERT_EQ(look.job.classes.size(), 2U);
+  const std::vector<Candidate> found = look.Run(RunHostCallsAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "slow-host");
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
+  for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 8e6, 1e4);
+}
+
+TEST(HostCalls, OneSlowFunctionIsNoSlowHost) {
+  Look look = StagesOnHosts(
+      kFour, [](int r, const std::string& name) { return r < 2 && name == "fetch" ? Us(3000) : Us(100); });
+  EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+TEST(HostCalls, OneSlowRankIsNoSlowHost) {
+  Look look = StagesOnHosts(kFour, [](int r, const std::string&) { return r == 0 ? Us(300) : Us(100); });
+  EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+TEST(HostCalls, StagesMayDifferByHalf) {
+  Look look = StagesOnHosts(kFour, [](int r, const std::string&) { return r < 2 ? Us(145) : Us(100); });
+  EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+TEST(HostCalls, OfFewFunctionsMoreIsAsked) {
+  // What the device hides is summed up under one name; with the batch that makes two.
+  const auto found = [](Nanos slow) {
+    Look look =
+        StagesOnHosts({"(other)", "fetch"}, [slow](int r, const std::string&) { return r < 2 ? slow : Us(100); });
+    return look.Run(RunHostCallsAnalysis).candidates.size();
+  };
+  EXPECT_EQ(found(Us(180)), 0U);
+  EXPECT_EQ(found(Us(250)), 1U);
+}
+
+TEST(HostCalls, WithoutDevicesHostFunctionsAreTheWork) {
+  Look look = StagesOnHosts(kFour, [](int r, const std::string&) { return r < 2 ? Us(300) : Us(100); }, false);
+  EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+}  // namespace
+}  // namespace headway::diagnose
