@@ -14,6 +14,7 @@
 #include "diagnose/scope.h"
 #include "diagnose/siblings.h"
 #include "diagnose/suspects.h"
+#include "diagnose/two_replicas.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -257,13 +258,7 @@ std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in) {
   return out;
 }
 
-std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vector<Suspect>& struck) {
-  if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
-  const SharedWork work = FindSharedWork(in, struck);
-  if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
-  const bool has_device = in.job.ranks.front().has_device;
-  const bool is_doubtful = !has_device && work.function == kAllOperators;
-  if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
+MovingImbalance Make(const AnalysisInput& in, const SharedWork& work, bool is_doubtful) {
   MovingImbalance out;
   out.candidate = MakeCandidate(in, work.members, work.function);
   if (is_doubtful) {
@@ -275,6 +270,25 @@ std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vecto
   return out;
 }
 
+std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vector<Suspect>& struck) {
+  if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
+  const SharedWork work = FindSharedWork(in, struck);
+  if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
+  const bool has_device = in.job.ranks.front().has_device;
+  const bool is_doubtful = !has_device && work.function == kAllOperators;
+  if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
+  return Make(in, work, is_doubtful);
+}
+
+// Of two replicas there is no third to tell which is the usual one.
+std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in) {
+  const SharedWork work = FindSharedWork(in, StrikeReplicas(in));
+  if (work.function.empty()) return std::nullopt;
+  MovingImbalance out = Make(in, work, !in.job.ranks.front().has_device);
+  out.candidate.finding.headline = "now the one and now the other of two replicas";
+  return out;
+}
+
 }  // namespace
 
 std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
@@ -282,7 +296,7 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   for (const std::vector<Suspect>& struck : Readings(in)) {
     if (std::optional<MovingImbalance> found = Believe(in, struck)) return found;
   }
-  return std::nullopt;
+  return BelieveOfTwo(in);
 }
 
 }  // namespace headway::diagnose

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/two_replicas.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "diagnose/siblings.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+// Ranks that run the same part of the program, one of each replica.
+using Pair = std::pair<size_t, size_t>;
+
+// Classes of two are such a pair. Where a class is two groups of the kind, their ranks pair by their places in them.
+std::vector<Pair> PairsOf(const Job& job, const std::vector<Siblings>& siblings, const std::string& kind) {
+  std::vector<Pair> pairs;
+  std::vector<std::vector<const Siblings*>> of_class(job.classes.size());
+  for (const Siblings& group : siblings) {
+    if (group.kind == kind) of_class[static_cast<size_t>(group.peer_class)].push_back(&group);
+  }
+  for (size_t c = 0; c < job.classes.size(); ++c) {
+    const std::vector<int32_t>& members = job.classes[c];
+    if (members.size() == 2) {
+      pairs.emplace_back(members[0], members[1]);
+      continue;
+    }
+    const auto& groups = of_class[c];
+    if (groups.size() != 2 || groups[0]->ranks.size() != groups[1]->ranks.size() ||
+        2 * groups[0]->ranks.size() != members.size())
+      return {};
+    for (size_t i = 0; i < groups[0]->ranks.size(); ++i) pairs.emplace_back(groups[0]->ranks[i], groups[1]->ranks[i]);
+  }
+  return pairs;
+}
+
+// A rank's own time beyond what it takes when nothing strikes it: the lower quartile, as each of two may be struck in
+// half of the steps. Empty where it lacks a step.
+std::vector<Nanos> BeyondQuiet(const AnalysisInput& in, size_t rank) {
+  const auto begin = in.excess.own.begin() + static_cast<std::ptrdiff_t>(rank * in.job.num_steps());
+  std::vector<Nanos> out(begin, begin + static_cast<std::ptrdiff_t>(in.job.num_steps()));
+  if (std::find(out.begin(), out.end(), kNoValue) != out.end()) return {};
+  std::vector<Nanos> sorted = out;
+  std::sort(sorted.begin(), sorted.end());
+  for (Nanos& x : out) x -= sorted[sorted.size() / 4];
+  return out;
+}
+
+// By step: how much longer the first of the pair is than the second.
+std::vector<Nanos> DifferenceOf(const AnalysisInput& in, const Pair& pair) {
+  std::vector<Nanos> out = BeyondQuiet(in, pair.first);
+  const std::vector<Nanos> other = BeyondQuiet(in, pair.second);
+  if (out.empty() || other.empty()) return {};
+  for (size_t s = 0; s < out.size(); ++s) out[s] -= other[s];
+  return out;
+}
+
+std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pairs) {
+  const Job& job = in.job;
+  constexpr size_t kLeastPairs = 2;
+  if (pairs.size() < kLeastPairs) return {};
+  std::vector<std::vector<Nanos>> differences;
+  for (const Pair& pair : pairs) {
+    differences.push_back(DifferenceOf(in, pair));
+    if (differences.back().empty()) return {};
+  }
+  const auto count = static_cast<Nanos>(pairs.size());
+  std::vector<Nanos> mean(job.num_steps(), 0), apart;
+  for (size_t s = 0; s < mean.size(); ++s) {
+    for (const auto& of_pair : differences) mean[s] += of_pair[s] / count;
+    for (const auto& of_pair : differences) apart.push_back(std::abs(of_pair[s] - mean[s]));
+  }
+  // Of a mean over pairs; the pairs' own mean takes a part of their scatter away.
+  const double scale = 1.4826 / std::sqrt(static_cast<double>(count - 1));
+  const auto noise = static_cast<Nanos>(scale * static_cast<double>(Median(std::move(apart))));
+  const bool has_device = job.ranks.front().has_device;
+  const Nanos least =
+      has_device ? std::max(4 * noise, job.median_step / 200) : std::max(6 * noise, job.median_step / 20);
+  std::vector<Suspect> out;
+  size_t first = 0, second = 0;
+  for (const Nanos x : mean) {
+    first += x >= least ? 1 : 0;
+    second += -x >= least ? 1 : 0;
+  }
+  // Half of the steps; each of the two in a fifth of them.
+  const size_t steps = job.num_steps();
+  if ((first + second) * 2 < steps || std::min(first, second) * 5 < steps) return {};
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    Suspect a{pairs[p].first, std::vector<Nanos>(steps, 0), 0, 0, &in.excess}, b = a;
+    b.rank = pairs[p].second;
+    for (size_t s = 0; s < steps; ++s) {
+      if (std::abs(mean[s]) < least) continue;
+      Suspect& longer = mean[s] > 0 ? a : b;
+      longer.cost[s] = std::max<Nanos>(0, mean[s] > 0 ? differences[p][s] : -differences[p][s]);
+      longer.total += longer.cost[s];
+      ++longer.struck;
+    }
+    for (Suspect* side : {&a, &b}) {
+      if (side->struck > 0) out.push_back(std::move(*side));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Suspect> StrikeReplicas(const AnalysisInput& in) {
+  constexpr size_t kLeastSteps = 6;
+  if (in.job.num_steps() < kLeastSteps) return {};
+  const std::vector<Siblings> siblings = SiblingsOfGroups(in.job);
+  std::set<std::string> kinds{""};
+  for (const Siblings& group : siblings) kinds.insert(group.kind);
+  for (const std::string& kind : kinds) {
+    std::vector<Suspect> found = Strike(in, PairsOf(in.job, siblings, kind));
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+}  // namespace headway::diagnose

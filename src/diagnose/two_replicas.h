@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two replicas of which now one and now the other takes longer. Neither has a majority of peers to be held against; but
+// what one gets in a step strikes all ranks it is made of.
+#pragma once
+
+#include <vector>
+
+#include "diagnose/analysis.h"
+#include "diagnose/suspects.h"
+
+namespace headway::diagnose {
+
+// The ranks of both, each with what it takes longer than its counterpart in the steps in which its replica is the
+// longer one; empty unless both are in some steps, most steps are struck, and several pairs of counterparts agree on
+// it far beyond what they differ by. O(ranks * steps).
+[[nodiscard]] std::vector<Suspect> StrikeReplicas(const AnalysisInput& in);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of two replicas is the longer one, step by step.
+#include "diagnose/two_replicas.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "diagnose/made_mesh.h"
+#include "diagnose/moving_imbalance.h"
+
+namespace headway::diagnose {
+namespace {
+
+// Ranks 0 and 1 are one replica, 2 and 3 the other: tensor parallel, or two `stages`. A step is 100 ms of kernels and
+// what `longer(replica, rank, step)` adds.
+Look Replicas(const std::function<Nanos(int, int, int)>& longer, bool stages = false, int steps = 12,
+              bool device = true) {
+  MadeMesh mesh({.ranks = 4, .device = device});
+  if (stages) {
+    mesh.Groups("mesh_pp", {{0, 1}, {2, 3}});
+  } else {
+    mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+    mesh.Groups("mesh_dp", {{0, 2}, {1, 3}});
+  }
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < steps; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, Ms(100) + longer(r / 2, r, s));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return Look(mesh.Make());
+}
+
+// The first in steps 0, 2, 4, …; 20 ms.
+Nanos InTurns(int replica, int /*rank*/, int step) { return step % 2 == replica ? Ms(20) : 0; }
+
+TEST(TwoReplicas, InTurns) {
+  for (const bool stages : {false, true}) {
+    Look look = Replicas(InTurns, stages);
+    const std::vector<Suspect> struck = StrikeReplicas(look.In());
+    ASSERT_EQ(struck.size(), 4U) << stages;
+    for (const Suspect& suspect : struck) {
+      EXPECT_EQ(suspect.struck, 6U);
+      for (size_t s = 0; s < 12; ++s) {
+        EXPECT_EQ(suspect.cost[s], s % 2 == suspect.rank / 2 ? Ms(20) : 0) << suspect.rank << " " << s;
+      }
+    }
+  }
+}
+
+TEST(TwoReplicas, AreToldWithoutNamingARank) {
+  Look look = Replicas(InTurns);
+  const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->candidate.finding.cause, "data-imbalance");
+  EXPECT_TRUE(found->candidate.finding.scope.ranks.empty());
+  EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(12, Ms(20)));
+  EXPECT_FALSE(found->candidate.at_most_info);
+}
+
+TEST(TwoReplicas, OnAHostBackendOtherWorkMayDoTheSame) {
+  Look look = Replicas(InTurns, false, 12, false);
+  const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(found->candidate.at_most_info);
+}
+
+TEST(TwoReplicas, OneThatIsLongerNowAndThenIsNotImbalance) {
+  Look look = Replicas([](int replica, int, int step) { return replica == 1 && step % 2 == 0 ? Ms(20) : 0; });
+  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+}
+
+TEST(TwoReplicas, RanksOfAReplicaThatDoNotAgreeAreChance) {
+  // Rank 0 and 3 in even steps, 1 and 2 in odd ones: each pair of counterparts sees the other replica longer.
+  Look look =
+      Replicas([](int, int rank, int step) { return (rank == 0 || rank == 3) == (step % 2 == 0) ? Ms(20) : 0; });
+  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+}
+
+TEST(TwoReplicas, FewStepsSayNothing) {
+  Look look = Replicas(InTurns, false, 5);
+  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+}
+
+TEST(TwoReplicas, Healthy) {
+  Look look = Replicas([](int, int, int) { return Nanos{0}; });
+  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+}
+
+}  // namespace
+}  // namespace headway::diagnose
