@@ -73,9 +73,54 @@ TEST(HostCalls, OfFewFunctionsMoreIsAsked) {
   EXPECT_EQ(found(Us(250)), 1U);
 }
 
-TEST(HostCalls, WithoutDevicesHostFunctionsAreTheWork) {
-  Look look = StagesOnHosts(kFour, [](int r, const std::string&) { return r < 2 ? Us(300) : Us(100); }, false);
+// Two stages on two hosts of two ranks without devices. The second stage has `more` calls of each operator besides; on
+// the first host each takes `ratio` times as long. A call is 1 ms.
+std::vector<pattern::RankPattern> Operators(double ratio, int more, int functions = 8) {
+  MadeMesh mesh({.ranks = 4, .per_host = 2, .device = false});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      const int calls = 10 + (r < 2 ? 0 : more);
+      const auto call = static_cast<Nanos>((r < 2 ? ratio : 1) * 1e6);
+      for (int f = 0; f < functions; ++f) {
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(f), calls * call, calls);
+      }
+    }
+    for (const int g : pp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return mesh.Make();
+}
+
+TEST(HostCalls, WithoutDevicesOperatorsAreTheWork) {
+  // 80 calls of 1.25 ms a step, of which a fifth goes: 20 ms.
+  Look look(Operators(1.25, 0));
+  const std::vector<Candidate> found = look.Run(RunHostCallsAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
+  EXPECT_NEAR(static_cast<double>(found[0].excess[0]), 20e6, 1e4);
+  Look few(Operators(1.25, 0, 7));
+  EXPECT_TRUE(few.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+TEST(HostCalls, MoreCallsAreNoSlowHost) {
+  Look look(Operators(1, 5));
   EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+TEST(StageImbalance, OfAStageWhoseEveryCallTakesLongerIsARemark) {
+  // 60 % longer either way: with calls 1.6 times as long the stage has no more to do than the other, with 16 calls of
+  // each for 10 it has.
+  Look slow(Operators(1.6, 0));
+  const std::vector<Candidate> of_slow = slow.Run(RunStageAnalysis).candidates;
+  ASSERT_EQ(of_slow.size(), 1U);
+  EXPECT_TRUE(of_slow[0].at_most_info);
+  EXPECT_NE(of_slow[0].finding.sentence.find("Each call takes 1.60x the time, too"), std::string::npos)
+      << of_slow[0].finding.sentence;
+  Look loaded(Operators(1, 6));
+  const std::vector<Candidate> of_loaded = loaded.Run(RunStageAnalysis).candidates;
+  ASSERT_EQ(of_loaded.size(), 1U);
+  EXPECT_FALSE(of_loaded[0].at_most_info);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline stages whose ranks all take longer than those of the other stages.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
+#include "diagnose/call_times.h"
 #include "diagnose/explain.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
@@ -18,6 +20,7 @@ namespace {
 // last one has the head and the loss besides.
 constexpr int kNaturalPercent = 30;
 constexpr int kNaturalPercentOfLast = 50;
+constexpr double kSlow = 1.08;  // calls of a stage that take so much longer are slow ones
 
 struct Stage {
   int32_t number = 0;
@@ -88,6 +91,26 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   return candidate;
 }
 
+// Without devices: how much longer each call of the stage's ranks takes than on the other stages, where all do; else 1.
+// That much of what the stage takes longer is slowness: it has no more to do.
+double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
+  if (job.ranks.front().has_device) return 1;
+  constexpr size_t kManyFunctions = 8;
+  std::vector<CallTimes> times;
+  for (const Stage& other : stages) {
+    if (other.number != stage.number) times.push_back(TimesOfCalls(job.ranks[other.ranks.front()]));
+  }
+  std::vector<const CallTimes*> others;
+  for (const CallTimes& t : times) others.push_back(&t);
+  double least = std::numeric_limits<double>::infinity();
+  for (const size_t r : stage.ranks) {
+    const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[r]), others);
+    if (calls.functions < kManyFunctions || !calls.alike) return 1;
+    least = std::min(least, calls.ratio);
+  }
+  return std::max(1.0, least);
+}
+
 }  // namespace
 
 void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
@@ -110,8 +133,17 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (struck * 4 < in.job.num_steps() * 3) continue;
     const Nanos usual = Median(std::vector<Nanos>(excess));
     const int percent = &stage == &stages.back() ? kNaturalPercentOfLast : kNaturalPercent;
-    const bool natural = usual * 100 < (Median(std::vector<Nanos>(stage.own)) - usual) * percent;
-    out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), natural));
+    const auto own = static_cast<double>(Median(std::vector<Nanos>(stage.own)));
+    const double others = own - static_cast<double>(usual);
+    const auto is_natural = [&](double takes) { return (takes - others) * 100 < others * percent; };
+    Candidate candidate = MakeCandidate(in, stage, stages, std::move(excess), is_natural(own));
+    const double slowness = SlownessOfCalls(in.job, stage, stages);
+    if (slowness > kSlow && is_natural(own / slowness)) {
+      candidate.at_most_info = true;
+      candidate.finding.sentence += " Each call takes " + FormatRatio(slowness) + " the time, too.";
+      candidate.finding.suggestion = "look at the hosts of this stage first: more layers would be more calls";
+    }
+    out->candidates.push_back(std::move(candidate));
   }
 }
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the calls of a rank's host take, function by function: what can be held against ranks that run another part
+// of the program, in which the same functions are called at other places and another number of times.
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "diagnose/job.h"
+
+namespace headway::diagnose {
+
+// Mean own time of a call (ns), by name. Of a job without devices the operators count, too, as they are its work. What
+// the device hides is summed up under one name ("(other)"). Waits for the device are as long as the device takes: they
+// are left out, and so are sums that may hold some.
+using CallTimes = std::map<std::string_view, double>;
+
+[[nodiscard]] CallTimes TimesOfCalls(const pattern::RankPattern& rank);
+
+// A rank's calls against what the same calls take on the middle one of some others.
+struct CallRatio {
+  double ratio = 0;      // of the middle function; 0 = too few in common to say
+  size_t functions = 0;  // in common
+  bool alike = false;    // three quarters of them, and the sum of what the device hides, are longer by half as much
+};
+
+[[nodiscard]] CallRatio CompareCalls(const CallTimes& mine, const std::vector<const CallTimes*>& others);
+
+}  // namespace headway::diagnose
