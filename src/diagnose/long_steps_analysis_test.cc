@@ -176,8 +176,8 @@ TEST(LongSteps, ANamedStallShowsBelowTheNoiseOfSteps) {
 TEST(LongSteps, OneHoleOfTheSameLengthOnAllRanksIsAStall) {
   // 10 ms, of which a host backend's busy machine would make no finding. Of 10 on one rank and 5 to 7 on the others it
   // is not the same hole.
-  const auto holes = [](std::vector<int> ms) {
-    return FoundAmidNoise(false, [ms](MadeMesh* mesh, int r, int s) {
+  const auto holes = [](const std::vector<int>& ms) {
+    return FoundAmidNoise(false, [&ms](MadeMesh* mesh, int r, int s) {
       if (s == 3) mesh->Hole(r, Ms(ms[static_cast<size_t>(r)]));
     });
   };
