@@ -108,8 +108,8 @@ Job JoinJob(std::vector<RankPattern> ranks, int threads) {
   for (RankPattern& rank : job.ranks) comms.push_back(std::move(rank.comms));
   job.comms = trace::JoinComms(comms, job.world_size, threads);
   for (size_t r = 0; r < job.ranks.size(); ++r) job.ranks[r].comms = std::move(comms[r]);
-  if (std::string doubt = WhyNotOneJob(job); !doubt.empty()) job.doubts.push_back(std::move(doubt));
   job.graph = graph::BuildSegmentGraph(job.ranks, job.comms, threads);
+  if (std::string doubt = WhyNotOneJob(job); !doubt.empty()) job.doubts.push_back(std::move(doubt));
   job.base = replay::ReplaySegments(job.graph);
   job.replay_error = replay::CompareSteps(job.graph, job.base, job.ranks);
   job.coordinates = InferCoordinates(job.ranks, job.comms);

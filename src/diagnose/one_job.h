@@ -11,7 +11,8 @@ namespace headway::diagnose {
 
 // One sentence, or empty where nothing speaks against it. Looks at when ranks of one clock were recorded, versions and
 // backends, which groups the ranks say they are in, operations without counterpart, and collectives that end before
-// their last member begins. Clocks of different hosts prove nothing: they may stand anywhere. O(communication rows).
+// their last member begins. Clocks of different hosts prove nothing: they may stand anywhere. Needs the
+// job's graph. O(communication rows).
 [[nodiscard]] std::string WhyNotOneJob(const Job& job);
 
 }  // namespace headway::diagnose
