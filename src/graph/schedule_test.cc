@@ -19,7 +19,7 @@ MadeGraph ThreeRanks() {
       {MakeMark(MarkKind::kArrive, 2, 9, 1), MakeMark(MarkKind::kEnd, 2, 10)},
   };
   made.starts = {0, 0, 0};
-  made.collectives.resize(2);
+  made.collectives = {SegmentCollective{}, SegmentCollective{}};
   made.order = {0, 1};
   return made;
 }
