@@ -231,6 +231,7 @@ int RunInspect(std::span<const std::string> args) {
                 {ErrorCode::kInvalidArgument, "give traces: files, a folder, an archive, or - (see --help)", ""});
   }
   Settle(&flags);
+  flags.ingest.fold.split_steps = true;
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("inspect", in.error());
   RemarkProblems("inspect", in->problems, flags.quiet);

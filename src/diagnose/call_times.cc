@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/median.h"
+#include "diagnose/host_functions.h"
 
 namespace headway::diagnose {
 
@@ -17,9 +18,12 @@ constexpr std::string_view kSummedUp = "(other)";
 constexpr int64_t kLeastCalls = 4;
 constexpr size_t kLeastFunctions = 2;
 
-bool IsOfHost(const pattern::RankPattern& rank, WorkClass c) {
-  return c == WorkClass::kHost || c == WorkClass::kRuntime || c == WorkClass::kInput ||
-         (!rank.has_device && c == WorkClass::kCompute);
+// Of sums over pruned functions only the host's own hold calls of all kinds; those of operators are what a stage has of
+// small ones.
+bool Counts(const pattern::RankPattern& rank, const pattern::FunctionName& name) {
+  const bool is_work = !rank.has_device && name.work_class == WorkClass::kCompute;
+  if (name.name == kSummedUp) return name.work_class == WorkClass::kHost;
+  return is_work || IsHostsOwn(name);
 }
 
 }  // namespace
@@ -28,9 +32,7 @@ CallTimes TimesOfCalls(const pattern::RankPattern& rank) {
   std::map<std::string_view, std::pair<Nanos, int64_t>> sums;
   for (size_t f = 0; f < rank.functions.size(); ++f) {
     const pattern::FunctionName& name = (*rank.function_table)[f];
-    const bool may_wait = name.name.find("Synchronize") != std::string::npos ||
-                          (name.name == kSummedUp && name.work_class != WorkClass::kHost);
-    if (!IsOfHost(rank, name.work_class) || may_wait) continue;
+    if (!Counts(rank, name)) continue;
     sums[name.name].first += rank.functions[f].total;
     sums[name.name].second += rank.functions[f].calls;
   }
@@ -41,16 +43,23 @@ CallTimes TimesOfCalls(const pattern::RankPattern& rank) {
   return out;
 }
 
-CallRatio CompareCalls(const CallTimes& mine, const std::vector<const CallTimes*>& others) {
+CallTimes MiddleOf(const std::vector<CallTimes>& ranks) {
+  std::map<std::string_view, std::vector<double>> values;
+  for (const CallTimes& rank : ranks) {
+    for (const auto& [name, time] : rank) values[name].push_back(time);
+  }
+  CallTimes out;
+  for (auto& [name, times] : values) out[name] = LowerMedian(&times);
+  return out;
+}
+
+CallRatio CompareCalls(const CallTimes& mine, const CallTimes& reference) {
   std::vector<double> ratios;
   double summed_up = 0;
   for (const auto& [name, time] : mine) {
-    std::vector<double> there;
-    for (const CallTimes* other : others) {
-      if (const auto it = other->find(name); it != other->end()) there.push_back(it->second);
-    }
-    if (there.empty()) continue;
-    ratios.push_back(time / std::max(1.0, LowerMedian(&there)));
+    const auto it = reference.find(name);
+    if (it == reference.end()) continue;
+    ratios.push_back(time / std::max(1.0, it->second));
     if (name == kSummedUp) summed_up = ratios.back();
   }
   CallRatio out;

@@ -18,13 +18,16 @@ using CallTimes = std::map<std::string_view, double>;
 
 [[nodiscard]] CallTimes TimesOfCalls(const pattern::RankPattern& rank);
 
-// A rank's calls against what the same calls take on the middle one of some others.
+// Each function's time on the middle one of the ranks that have it; of an even number the lower one.
+[[nodiscard]] CallTimes MiddleOf(const std::vector<CallTimes>& ranks);
+
+// A rank's calls against what the same calls take elsewhere.
 struct CallRatio {
   double ratio = 0;      // of the middle function; 0 = too few in common to say
   size_t functions = 0;  // in common
   bool alike = false;    // three quarters of them, and the sum of what the device hides, are longer by half as much
 };
 
-[[nodiscard]] CallRatio CompareCalls(const CallTimes& mine, const std::vector<const CallTimes*>& others);
+[[nodiscard]] CallRatio CompareCalls(const CallTimes& mine, const CallTimes& reference);
 
 }  // namespace headway::diagnose

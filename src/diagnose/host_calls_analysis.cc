@@ -51,9 +51,9 @@ Candidate MakeCandidate(const Job& job, const std::vector<size_t>& ranks, const 
     std::vector<Nanos> cost(job.num_steps(), 0);
     for (size_t s = 0; s < cost.size(); ++s) {
       const pattern::Step* step = job.StepOf(r, s);
-      if (step != nullptr)
-        cost[s] =
-            static_cast<Nanos>((1 - 1 / least.ratio) * static_cast<double>(HostTime(*step, job.ranks[r].has_device)));
+      if (step == nullptr) continue;
+      const auto time = static_cast<double>(HostTime(*step, job.ranks[r].has_device));
+      cost[s] = static_cast<Nanos>((1 - 1 / least.ratio) * time);
       candidate.excess[s] = std::max(candidate.excess[s], cost[s]);
     }
     RemoveOwnTime(job, r, {}, cost, &candidate.edit);
@@ -75,15 +75,6 @@ Candidate MakeCandidate(const Job& job, const std::vector<size_t>& ranks, const 
   return candidate;
 }
 
-bool IsNamed(const AnalysisOutput& out, const Job& job, const std::vector<size_t>& ranks) {
-  return std::any_of(out.candidates.begin(), out.candidates.end(), [&](const Candidate& c) {
-    return c.finding.cause == "slow-host" && std::any_of(ranks.begin(), ranks.end(), [&](size_t r) {
-             const auto& named = c.finding.scope.ranks;
-             return std::find(named.begin(), named.end(), job.ranks[r].meta.rank) != named.end();
-           });
-  });
-}
-
 }  // namespace
 
 void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
@@ -95,31 +86,29 @@ void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     hosts[job.ranks[r].meta.host].push_back(r);
   }
   if (hosts.size() < 2) return;
-  constexpr size_t kAsked = 64;  // ranks of other hosts that a rank is held against
+  // One rank speaks for its host; the others are asked where it is slow.
+  std::vector<CallTimes> speakers;
+  for (const auto& [host, ranks] : hosts) speakers.push_back(TimesOfCalls(job.ranks[ranks.front()]));
+  const CallTimes usual = MiddleOf(speakers);
   const Limits limits = LimitsOf(job);
-  std::vector<CallTimes> calls;
-  for (const pattern::RankPattern& rank : job.ranks) calls.push_back(TimesOfCalls(rank));
   std::vector<std::pair<CallRatio, const std::vector<size_t>*>> slow;
+  size_t next = 0;
   for (const auto& [host, ranks] : hosts) {
-    std::vector<const CallTimes*> others;
-    const size_t stride = std::max<size_t>(1, job.num_ranks() / kAsked);
-    for (size_t r = 0; r < job.num_ranks(); r += stride) {
-      if (job.ranks[r].meta.host != host) others.push_back(&calls[r]);
+    CallRatio least = CompareCalls(speakers[next++], usual);
+    if (!IsSlow(limits, least)) {
+      if (least.alike && least.ratio > limits.healthy) return;  // hosts differ as it is
+      continue;
     }
-    std::vector<CallRatio> of_ranks;
-    for (const size_t r : ranks) of_ranks.push_back(CompareCalls(calls[r], others));
-    const auto smaller = [](const CallRatio& a, const CallRatio& b) { return a.ratio < b.ratio; };
-    const auto [least, most] = std::minmax_element(of_ranks.begin(), of_ranks.end(), smaller);
-    if (std::all_of(of_ranks.begin(), of_ranks.end(), [&](const CallRatio& c) { return IsSlow(limits, c); })) {
-      slow.emplace_back(*least, &ranks);
-    } else if (most->alike && most->ratio > limits.healthy) {
-      return;  // ranks differ as it is
+    bool all = true;
+    for (size_t i = 1; i < ranks.size() && all; ++i) {
+      const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[ranks[i]]), usual);
+      all = IsSlow(limits, calls);
+      if (calls.ratio < least.ratio) least = calls;
     }
+    if (all) slow.emplace_back(least, &ranks);
   }
   if (slow.size() * 2 >= hosts.size() && slow.size() > 1) return;
-  for (const auto& [least, ranks] : slow) {
-    if (!IsNamed(*out, job, *ranks)) out->candidates.push_back(MakeCandidate(job, *ranks, least));
-  }
+  for (const auto& [least, ranks] : slow) out->candidates.push_back(MakeCandidate(job, *ranks, least));
 }
 
 }  // namespace headway::diagnose

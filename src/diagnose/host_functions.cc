@@ -17,17 +17,20 @@ Totals TotalsOf(const pattern::RankPattern& rank) {
   Totals out;
   for (size_t f = 0; f < rank.functions.size(); ++f) {
     const pattern::FunctionName& name = (*rank.function_table)[f];
-    const bool of_host = name.work_class == WorkClass::kHost || name.work_class == WorkClass::kRuntime ||
-                         name.work_class == WorkClass::kInput;
-    // A wait for the device is as long as the device takes, and may be among the calls that are summed up.
-    const bool may_wait = name.name.find("Synchronize") != std::string::npos ||
-                          (name.work_class == WorkClass::kRuntime && name.name == "(other)");
-    if (of_host && !may_wait) out[name.name] += rank.functions[f].total;
+    if (IsHostsOwn(name)) out[name.name] += rank.functions[f].total;
   }
   return out;
 }
 
 }  // namespace
+
+bool IsHostsOwn(const pattern::FunctionName& function) {
+  const WorkClass c = function.work_class;
+  const bool of_host = c == WorkClass::kHost || c == WorkClass::kRuntime || c == WorkClass::kInput;
+  const bool may_wait = function.name.find("Synchronize") != std::string::npos ||
+                        (c == WorkClass::kRuntime && function.name == "(other)");
+  return of_host && !may_wait;
+}
 
 HostProportion CompareHosts(const Job& job, size_t rank, const std::vector<size_t>& peers) {
   const Totals mine = TotalsOf(job.ranks[rank]);

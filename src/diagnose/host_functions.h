@@ -8,6 +8,10 @@
 
 namespace headway::diagnose {
 
+// A function of the host: Python, operators, calls into the device's library, the data loader. Not those that may wait
+// for the device, and so take as long as that does: synchronisations, and library calls summed up under one name.
+[[nodiscard]] bool IsHostsOwn(const pattern::FunctionName& function);
+
 struct HostProportion {
   double ratio = 0;            // time in host functions here / on the median peer; 0 = not known
   bool is_throughout = false;  // four or more functions that matter, three quarters of their time longer alike

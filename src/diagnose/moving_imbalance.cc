@@ -246,9 +246,8 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
 }
 
 // What may move: single ranks, or the groups of one kind.
-std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in) {
+std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
   std::vector<std::vector<Suspect>> out{StruckRanks(in)};
-  const std::vector<Siblings> all = SiblingsOfGroups(in.job);
   std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
   for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
   for (const auto& [kind, by_class] : kinds) {
@@ -281,8 +280,8 @@ std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vecto
 }
 
 // Of two replicas there is no third to tell which is the usual one.
-std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in) {
-  const SharedWork work = FindSharedWork(in, StrikeReplicas(in));
+std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::vector<Siblings>& groups) {
+  const SharedWork work = FindSharedWork(in, StrikeReplicas(in, groups));
   if (work.function.empty()) return std::nullopt;
   MovingImbalance out = Make(in, work, !in.job.ranks.front().has_device);
   out.candidate.finding.headline = "now the one and now the other of two replicas";
@@ -293,10 +292,11 @@ std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in) {
 
 std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   if (in.job.num_steps() < 3) return std::nullopt;
-  for (const std::vector<Suspect>& struck : Readings(in)) {
+  const std::vector<Siblings> groups = SiblingsOfGroups(in.job);
+  for (const std::vector<Suspect>& struck : Readings(in, groups)) {
     if (std::optional<MovingImbalance> found = Believe(in, struck)) return found;
   }
-  return BelieveOfTwo(in);
+  return BelieveOfTwo(in, groups);
 }
 
 }  // namespace headway::diagnose

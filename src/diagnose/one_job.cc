@@ -100,10 +100,7 @@ std::string UnlikeGroups(const Job& job) {
 
 // Ranks most of whose operations met nobody, though somebody of their groups is there.
 std::string Strangers(const Job& job) {
-  std::vector<int64_t> matched(job.num_ranks(), 0);
-  for (const trace::Collective& c : job.comms.collectives) {
-    for (const trace::CollectiveMember& m : c.members) ++matched[static_cast<size_t>(m.rank_index)];
-  }
+  if (job.comms.strangers.empty() || job.comms.strangers.size() == job.num_ranks()) return {};
   std::set<RankId> read;
   for (const RankPattern& rank : job.ranks) read.insert(rank.meta.rank);
   std::set<RankId> accompanied;
@@ -115,12 +112,11 @@ std::string Strangers(const Job& job) {
     if (present.size() > 1) accompanied.insert(present.begin(), present.end());
   }
   std::vector<RankId> strangers;
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    const auto all = static_cast<int64_t>(job.ranks[r].comms.instances.size());
-    const RankId rank = job.ranks[r].meta.rank;
-    if (all >= 4 && 4 * matched[r] < all && accompanied.count(rank) > 0) strangers.push_back(rank);
+  for (const int32_t r : job.comms.strangers) {
+    const RankId rank = job.ranks[static_cast<size_t>(r)].meta.rank;
+    if (accompanied.count(rank) > 0) strangers.push_back(rank);
   }
-  if (strangers.empty() || strangers.size() == job.num_ranks()) return {};
+  if (strangers.empty()) return {};
   return "most operations of " + Ranks(strangers) + " have no counterpart on the others";
 }
 

@@ -100,8 +100,7 @@ double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Sta
   for (const Stage& other : stages) {
     if (other.number != stage.number) times.push_back(TimesOfCalls(job.ranks[other.ranks.front()]));
   }
-  std::vector<const CallTimes*> others;
-  for (const CallTimes& t : times) others.push_back(&t);
+  const CallTimes others = MiddleOf(times);
   double least = std::numeric_limits<double>::infinity();
   for (const size_t r : stage.ranks) {
     const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[r]), others);

@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "diagnose/siblings.h"
-
 namespace headway::diagnose {
 
 namespace {
@@ -108,14 +106,13 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
 
 }  // namespace
 
-std::vector<Suspect> StrikeReplicas(const AnalysisInput& in) {
+std::vector<Suspect> StrikeReplicas(const AnalysisInput& in, const std::vector<Siblings>& groups) {
   constexpr size_t kLeastSteps = 6;
   if (in.job.num_steps() < kLeastSteps) return {};
-  const std::vector<Siblings> siblings = SiblingsOfGroups(in.job);
   std::set<std::string> kinds{""};
-  for (const Siblings& group : siblings) kinds.insert(group.kind);
+  for (const Siblings& group : groups) kinds.insert(group.kind);
   for (const std::string& kind : kinds) {
-    std::vector<Suspect> found = Strike(in, PairsOf(in.job, siblings, kind));
+    std::vector<Suspect> found = Strike(in, PairsOf(in.job, groups, kind));
     if (!found.empty()) return found;
   }
   return {};

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "diagnose/analysis.h"
+#include "diagnose/siblings.h"
 #include "diagnose/suspects.h"
 
 namespace headway::diagnose {
 
 // The ranks of both, each with what it takes longer than its counterpart in the steps in which its replica is the
 // longer one; empty unless both are in some steps, most steps are struck, and several pairs of counterparts agree on
-// it far beyond what they differ by. O(ranks * steps).
-[[nodiscard]] std::vector<Suspect> StrikeReplicas(const AnalysisInput& in);
+// it far beyond what they differ by. `groups`: SiblingsOfGroups. O(ranks * steps).
+[[nodiscard]] std::vector<Suspect> StrikeReplicas(const AnalysisInput& in, const std::vector<Siblings>& groups);
 
 }  // namespace headway::diagnose

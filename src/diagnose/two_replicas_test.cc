@@ -38,7 +38,7 @@ Nanos InTurns(int replica, int /*rank*/, int step) { return step % 2 == replica 
 TEST(TwoReplicas, InTurns) {
   for (const bool stages : {false, true}) {
     Look look = Replicas(InTurns, stages);
-    const std::vector<Suspect> struck = StrikeReplicas(look.In());
+    const std::vector<Suspect> struck = StrikeReplicas(look.In(), SiblingsOfGroups(look.job));
     ASSERT_EQ(struck.size(), 4U) << stages;
     for (const Suspect& suspect : struck) {
       EXPECT_EQ(suspect.struck, 6U);
@@ -68,24 +68,24 @@ TEST(TwoReplicas, OnAHostBackendOtherWorkMayDoTheSame) {
 
 TEST(TwoReplicas, OneThatIsLongerNowAndThenIsNotImbalance) {
   Look look = Replicas([](int replica, int, int step) { return replica == 1 && step % 2 == 0 ? Ms(20) : 0; });
-  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+  EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
 }
 
 TEST(TwoReplicas, RanksOfAReplicaThatDoNotAgreeAreChance) {
   // Rank 0 and 3 in even steps, 1 and 2 in odd ones: each pair of counterparts sees the other replica longer.
   Look look =
       Replicas([](int, int rank, int step) { return (rank == 0 || rank == 3) == (step % 2 == 0) ? Ms(20) : 0; });
-  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+  EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
 }
 
 TEST(TwoReplicas, FewStepsSayNothing) {
   Look look = Replicas(InTurns, false, 5);
-  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+  EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
 }
 
 TEST(TwoReplicas, Healthy) {
   Look look = Replicas([](int, int, int) { return Nanos{0}; });
-  EXPECT_TRUE(StrikeReplicas(look.In()).empty());
+  EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ enum class MarkKind : uint32_t {
   kArrive,
   kFollow,  // directly before an arrival: it comes when another collective has completed, not after own time
   kResume,
-  kEarlyResume,  // of a collective whose last member has not arrived by then: it was blocked for a time, whatever ends
-                 // it
+  kEarlyResume,  // of a collective whose last member has not arrived by then: blocked for as long as was measured
   kStep,
   kWork,  // own time before a resume, where there is any
   kEnd,
@@ -33,9 +32,9 @@ enum class MarkKind : uint32_t {
 // Two for each communication row of the job: 16 bytes, and without initial values, so that many can be allocated
 // without being written.
 struct Mark {
-  Nanos time;      // own time since the mark before in its chain; kResume, kFollow: from the completion; kEarlyResume:
-                   // blocked
-  int32_t target;  // arrivals, resumes, kFollow: collective index; kStep: index into the rank's steps; else -1
+  // Own time since the mark before in its chain; kResume, kFollow: from the completion; kEarlyResume: blocked.
+  Nanos time;
+  int32_t target;      // arrivals, resumes, kFollow: collective index; kStep: index into the rank's steps; else -1
   uint32_t rank : 29;  // rank index
   MarkKind kind : 3;
 

@@ -77,42 +77,28 @@ void CommTracker::AddExposed(int handle, Nanos from, Nanos to) {
   instance.exposed += to - from;
 }
 
-// Every k-th of a group's collectives stays, k a power of two that only the number of rows in the group decides, so
-// that all members keep the same ones; seq keeps the true ordinal. Messages stay as long as they fit: what is left of
-// two directions would not pair.
+// Of a group with more rows than that every k-th collective stays, k a power of two. Nothing but the number of rows in
+// the group decides, so that all members keep the same ones; seq keeps the true ordinal. Messages all stay: what would
+// be left of two directions does not pair.
 void CommTracker::Thin() {
-  if (instances_.size() <= max_instances_) return;
-  constexpr int64_t kLeastShare = 64;
   const auto is_message = [](const CommInstance& i) { return trace::IsOneWay(i.op) || trace::NamesNoPeer(i.op); };
-  std::vector<int64_t> collectives(groups_.size(), 0), seen(groups_.size(), 0);
-  int64_t messages = 0;
-  for (const CommInstance& instance : instances_) {
-    (is_message(instance) ? messages : collectives[static_cast<size_t>(instance.local_group)])++;
+  std::vector<size_t> rows(groups_.size(), 0);
+  for (const CommInstance& i : instances_) rows[static_cast<size_t>(i.local_group)] += is_message(i) ? 0 : 1;
+  std::vector<int64_t> stride(groups_.size(), 1), seen(groups_.size(), 0);
+  for (size_t g = 0; g < rows.size(); ++g) {
+    while (rows[g] / static_cast<size_t>(stride[g]) > max_of_group_) stride[g] *= 2;
   }
-  const auto most = static_cast<int64_t>(max_instances_);
-  const auto stride_at = [](int64_t rows, int64_t share) {
-    int64_t stride = 1;
-    while (rows / stride > share) stride *= 2;
-    return stride;
+  const auto is_thinned = [&](const CommInstance& i) {
+    return stride[static_cast<size_t>(i.local_group)] > 1 && !is_message(i);
   };
-  int64_t share = most / 2;
-  const auto kept_at = [&](int64_t at) {
-    int64_t sum = messages;
-    for (const int64_t rows : collectives) sum += rows / stride_at(rows, at);
-    return sum;
-  };
-  while (share > kLeastShare && kept_at(share) > most) share /= 2;
-  const int64_t of_messages = stride_at(messages, most / 2);
-  std::vector<CommInstance> kept;
   for (CommInstance& instance : instances_) {
-    const auto group = static_cast<size_t>(instance.local_group);
-    const int64_t ordinal = seen[group]++;
-    const int64_t stride = is_message(instance) ? of_messages : stride_at(collectives[group], share);
-    if (stride > 1 && instance.seq < 0) instance.seq = ordinal;
-    if (stride == 1 || instance.seq % stride == 0) kept.push_back(instance);
+    if (!is_thinned(instance)) continue;
+    const int64_t ordinal = seen[static_cast<size_t>(instance.local_group)]++;
+    if (instance.seq < 0) instance.seq = ordinal;
   }
-  thinned_ = static_cast<int64_t>(instances_.size() - kept.size());
-  instances_ = std::move(kept);
+  thinned_ = static_cast<int64_t>(std::erase_if(instances_, [&](const CommInstance& i) {
+    return is_thinned(i) && i.seq % stride[static_cast<size_t>(i.local_group)] != 0;
+  }));
 }
 
 void CommTracker::Export(Nanos time_base, Nanos origin, trace::RankComms* out) {

@@ -16,8 +16,8 @@ class CommTracker {
  public:
   static constexpr int kNone = -1;
 
-  CommTracker(const StringPool& names, const trace::RankMeta& meta, size_t max_instances)
-      : names_(names), meta_(meta), max_instances_(max_instances) {}
+  CommTracker(const StringPool& names, const trace::RankMeta& meta, size_t max_of_group)
+      : names_(names), meta_(meta), max_of_group_(max_of_group) {}
 
   // A communication kernel or the work of a host backend begins. `blocking`: it runs on a driving thread (gloo send and
   // recv). Returns a handle for End().
@@ -46,7 +46,7 @@ class CommTracker {
 
   const StringPool& names_;
   const trace::RankMeta& meta_;
-  size_t max_instances_;
+  size_t max_of_group_;
   std::vector<trace::CommInstance> instances_;
   std::vector<int> open_;  // handles, by (end, handle)
   std::vector<trace::LocalGroup> groups_;

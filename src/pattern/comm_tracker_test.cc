@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headway::pattern {
@@ -13,11 +14,11 @@ namespace {
 using trace::CommOp;
 
 // Rows of a rank: `a` and `b` all-reduces of two groups, taking turns as long as both have some, and `messages` sends.
-trace::RankComms Exported(int a, int b, int messages, size_t max_instances, int64_t* thinned) {
+trace::RankComms Exported(int a, int b, int messages, size_t max_of_group, int64_t* thinned) {
   StringPool names;
   trace::RankMeta meta;
   const StringPool::Id name_a = names.Intern("group a"), name_b = names.Intern("group b");
-  CommTracker tracker(names, meta, max_instances);
+  CommTracker tracker(names, meta, max_of_group);
   Nanos now = 0;
   const auto add = [&](StringPool::Id group, CommOp op) {
     trace::Event event;
@@ -56,24 +57,26 @@ int64_t MessagesIn(const trace::RankComms& comms) {
 
 TEST(CommTracker, KeepsAllThatFits) {
   int64_t thinned = -1;
-  const trace::RankComms comms = Exported(300, 100, 112, 512, &thinned);
+  const trace::RankComms comms = Exported(256, 100, 1000, 256, &thinned);
   EXPECT_EQ(thinned, 0);
-  EXPECT_EQ(comms.instances.size(), 512U);
+  EXPECT_EQ(comms.instances.size(), 1356U);
   EXPECT_EQ(comms.instances[0].seq, -1);  // numbers are not made up where none are needed
 }
 
 TEST(CommTracker, MembersOfAGroupKeepTheSameOperations) {
-  // 512 rows fit, so no group may keep more than 256: of 1000 every fourth stays (500 would be too many), of 200 all.
-  // That the second rank has nothing but group a and some messages changes nothing.
+  // Of 1000 rows every fourth stays where 256 may (500 would be too many), of 200 all. What else a rank does changes
+  // nothing.
   int64_t thinned = 0;
-  const trace::RankComms one = Exported(1000, 200, 0, 512, &thinned);
+  const trace::RankComms one = Exported(1000, 200, 0, 256, &thinned);
   EXPECT_EQ(thinned, 750);
   EXPECT_EQ(NumbersOf(one, "group a").size(), 250U);
   EXPECT_EQ(NumbersOf(one, "group b").size(), 200U);
-  const trace::RankComms other = Exported(1000, 0, 60, 512, &thinned);
-  EXPECT_EQ(NumbersOf(other, "group a"), NumbersOf(one, "group a"));
   EXPECT_EQ(NumbersOf(one, "group a")[1], 4);
-  EXPECT_EQ(MessagesIn(other), 60);
+  for (const auto& [b, messages] : {std::pair(0, 0), std::pair(0, 600), std::pair(3000, 0)}) {
+    const trace::RankComms other = Exported(1000, b, messages, 256, &thinned);
+    EXPECT_EQ(NumbersOf(other, "group a"), NumbersOf(one, "group a"));
+    EXPECT_EQ(MessagesIn(other), messages);
+  }
 }
 
 }  // namespace

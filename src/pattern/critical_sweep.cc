@@ -12,7 +12,7 @@ using trace::EventKind;
 CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps, std::vector<StepSplit> splits)
     : in_(input),
       tree_(*input.names),
-      comms_(*input.names, *input.meta, input.max_instances),
+      comms_(*input.names, *input.meta, input.max_of_group),
       splits_(std::move(splits)),
       steps_(std::move(steps)),
       stacks_(input.roles.size()),

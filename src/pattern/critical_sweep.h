@@ -38,7 +38,7 @@ struct SweepInput {
   std::vector<LaneRole> roles;
   bool has_device = false;
   bool linked_only = false;  // leave rows without a launch out
-  size_t max_instances = 0;
+  size_t max_of_group = 0;
 };
 
 class CriticalSweep {

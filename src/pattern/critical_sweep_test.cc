@@ -144,36 +144,32 @@ TEST(CriticalSweep, ExplicitWaitBeforeTheRunLoopBeginsBelongsToTheOperation) {
   EXPECT_EQ(p.comms.instances.at(0).exposed_begin, Us(100));
 }
 
+// Two all-reduces are issued 100..130 and run on one thread, 110..900 and 890 from `second` on. After an operator
+// 140..160 the script shows nothing until the optimizer, 10 after the second one ended.
+RankPattern TwoOnOneThread(int64_t second) {
+  return RowScript()
+      .Step(1, 95, second + 855)
+      .Row("main", EventKind::kPython, "train_step", 95, second + 855)
+      .Row("main", EventKind::kCommIssue, "c10d::allreduce_", 100, 10)
+      .Row("main", EventKind::kCommIssue, "c10d::allreduce_", 120, 10)
+      .Row("main", EventKind::kCpuOp, "op", 140, 20)
+      .Collective("pt_gloo_runloop", CommOp::kAllReduce, 110, 790)
+      .Collective("pt_gloo_runloop", CommOp::kAllReduce, second, 890)
+      .Row("main", EventKind::kCpuOp, "optimizer", second + 900, 50)
+      .Fold();
+}
+
 TEST(CriticalSweep, WaitForAnOperationThatStoodInLine) {
-  // Two all-reduces are issued 100..130 and run one after the other on one thread, 110..900 and 910..1800. After an
-  // operator 140..160 the script shows nothing until the optimizer at 1810: it waited for the second one 160..1800, not
-  // only since that one began. 5 us of script before, 10 us between, 10 us behind the wait, operators and calls 100.
-  const RankPattern p = RowScript()
-                            .Step(1, 95, 1765)
-                            .Row("main", EventKind::kPython, "train_step", 95, 1765)
-                            .Row("main", EventKind::kCommIssue, "c10d::allreduce_", 100, 10)
-                            .Row("main", EventKind::kCommIssue, "c10d::allreduce_", 120, 10)
-                            .Row("main", EventKind::kCpuOp, "op", 140, 20)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 110, 790)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 910, 890)
-                            .Row("main", EventKind::kCpuOp, "optimizer", 1810, 50)
-                            .Fold();
+  // It began 10 after the first one: the script waited for it 160..1800, not only since it began.
+  const RankPattern p = TwoOnOneThread(910);
   EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), Us(1640));
   EXPECT_EQ(p.comms.instances.at(1).exposed, Us(1640));
   ExpectClassesFillSteps(p);
 }
 
 TEST(CriticalSweep, WaitBeginsWithAnOperationThatStoodInNoLine) {
-  // The same with 200 us between the two: the second was issued when the first had ended, at 1100 at the earliest.
-  const RankPattern p = RowScript()
-                            .Step(1, 95, 1965)
-                            .Row("main", EventKind::kPython, "train_step", 95, 1965)
-                            .Row("main", EventKind::kCommIssue, "c10d::allreduce_", 100, 10)
-                            .Row("main", EventKind::kCpuOp, "op", 140, 20)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 110, 790)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 1100, 890)
-                            .Row("main", EventKind::kCpuOp, "optimizer", 2000, 60)
-                            .Fold();
+  // 200 lie between the two: nothing says that the second one had been issued before it began.
+  const RankPattern p = TwoOnOneThread(1100);
   EXPECT_EQ(p.comms.instances.at(1).exposed, Us(890));
   ExpectClassesFillSteps(p);
 }

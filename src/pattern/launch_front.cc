@@ -31,14 +31,18 @@ void LaunchFront::OnKernel(uint32_t correlation, Nanos start, Nanos end) {
 }
 
 void LaunchFront::OnDeviceWork(uint32_t correlation, Nanos start, Nanos end) {
-  Work& work = At(correlation, &last_kernel_).work;
+  Work& work = work_of_bucket_[correlation >> kBucketBits];
   work.first_start = std::min(work.first_start, start);
   work.last_end = std::max(work.last_end, end);
 }
 
 void LaunchFront::Settle() {
+  for (const auto& [id, work] : work_of_bucket_) {
+    const auto at = buckets_.find(id);
+    work_.emplace_back(at == buckets_.end() ? INT64_MIN : at->second.last_launch, work);
+  }
+  work_of_bucket_.clear();
   for (const auto& [id, bucket] : buckets_) {
-    if (!bucket.work.none()) work_.emplace_back(bucket.last_launch, bucket.work);
     if (bucket.first_launch == INT64_MAX || bucket.first_kernel == INT64_MAX) continue;  // no launch, or no kernel
     done_.emplace_back(bucket.last_launch, bucket.last_end);
     next_.emplace_back(bucket.first_launch, bucket.first_kernel);

@@ -11,12 +11,13 @@
 namespace headway::pattern {
 
 // Launches are kept in buckets of neighbouring correlation ids, which profilers count up as calls are made: a trace of
-// ten million launches takes about 50 MB. What a bucket mixes up is a fraction of a millisecond.
+// ten million launches takes about 25 MB. What a bucket mixes up is a fraction of a millisecond.
 class LaunchFront {
  public:
   void OnLaunch(uint32_t correlation, Nanos start);
   void OnKernel(uint32_t correlation, Nanos start, Nanos end);
-  void OnDeviceWork(uint32_t correlation, Nanos start, Nanos end);  // kernels, copies and sets alike
+  // Kernels, copies and sets alike: for LaunchedIn and EarlierWorkDone, at as much memory again.
+  void OnDeviceWork(uint32_t correlation, Nanos start, Nanos end);
 
   // Call once, after all rows; the queries below need it. O(n log n) in buckets.
   void Settle();
@@ -42,7 +43,6 @@ class LaunchFront {
   struct Bucket {
     Nanos first_launch = INT64_MAX, last_launch = INT64_MIN;
     Nanos first_kernel = INT64_MAX, last_end = INT64_MIN;
-    Work work;
   };
   struct Last {  // neighbours mostly follow one another
     uint32_t id = UINT32_MAX;
@@ -51,6 +51,7 @@ class LaunchFront {
   Bucket& At(uint32_t correlation, Last* last);
 
   std::unordered_map<uint32_t, Bucket> buckets_;  // looked up only
+  std::unordered_map<uint32_t, Work> work_of_bucket_;
   Last last_launch_, last_kernel_;
   std::vector<std::pair<Nanos, Nanos>> done_;  // (last launch, latest end up to it), ascending
   std::vector<std::pair<Nanos, Work>> work_;   // (last launch, work), ascending; INT64_MIN = without a launch

@@ -123,7 +123,7 @@ struct StepSplit {
 struct RankPattern {
   trace::RankMeta meta;  // without lanes' rows; `source` is the trace's
   std::vector<Step> steps;
-  std::vector<StepSplit> step_splits;  // of a trace; pattern files do not hold them
+  std::vector<StepSplit> step_splits;  // of a trace where asked for; pattern files do not hold them
   bool steps_marked = true;            // false: no marks in the file, the window is one step or steps were inferred
   bool has_device = false;             // device rows exist
   std::shared_ptr<const FunctionTable> function_table;  // never null in a finished pattern

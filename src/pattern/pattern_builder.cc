@@ -112,7 +112,8 @@ void PatternBuilder::OnEvent(const Event& event) {
     default:
       if (trace::IsDeviceWork(event.kind)) {
         s.has_device = true;
-        if (event.correlation != 0) s.front.OnDeviceWork(event.correlation, event.start, event.end());
+        if (s.options.split_steps && event.correlation != 0)
+          s.front.OnDeviceWork(event.correlation, event.start, event.end());
       }
       if (event.kind == EventKind::kKernel && event.correlation != 0) {
         s.front.OnKernel(event.correlation, event.start, event.end());
@@ -151,10 +152,11 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
   input.roles = s.census.Roles(out.meta.lanes);
   input.has_device = s.has_device;
   input.linked_only = s.options.linked_only;
-  input.max_instances = s.options.max_instances;
+  input.max_of_group = s.options.max_of_group;
   s.front.Settle();
   StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.front, s.options.drop_last_step, &out.log);
   out.steps_marked = steps.marked;
+  if (!s.options.split_steps) steps.splits.clear();
   CriticalSweep sweep(input, std::move(steps.steps), std::move(steps.splits));
   if (Result<void> sorted = s.sorter.Finish(); !sorted) return std::unexpected(sorted.error());
   if (Result<void> sorted = s.sorter.ForEach([&sweep](const Event& event) { sweep.Add(event); }); !sorted) {

@@ -15,11 +15,12 @@ namespace headway::pattern {
 struct FoldOptions {
   bool linked_only = false;     // --gpu-events linked
   bool drop_last_step = false;  // --last-step drop
+  bool split_steps = false;     // fill RankPattern::step_splits, at 16 bytes for each 16 launches
   size_t sort_buffer_bytes = size_t{16} << 20;
-  size_t max_functions = 1000;   // function table budget (30 KB)
-  double min_share = 2e-4;       // of the window; smaller functions are folded into their callers
-  size_t max_instances = 65536;  // communication rows kept (512 KB)
-  std::string spill_dir;         // empty = TMPDIR or /tmp, resolved by base
+  size_t max_functions = 1000;  // function table budget (30 KB)
+  double min_share = 2e-4;      // of the window; smaller functions are folded into their callers
+  size_t max_of_group = 32768;  // collectives of one group kept (256 KB)
+  std::string spill_dir;        // empty = TMPDIR or /tmp, resolved by base
 };
 
 // Feed the reader with this as its sink, then Finish with what the reader knows.

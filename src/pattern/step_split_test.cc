@@ -35,7 +35,7 @@ TEST(StepSplit, AStepLastsUntilItsDeviceWorkEndsAndTheNextBeginsThen) {
                             .Row("main", EventKind::kRuntime, "cudaMemcpyAsync", 120, 10, kB)
                             .Row("stream 7", EventKind::kKernel, "gemm", 70, 80, kA)
                             .Row("stream 8", EventKind::kMemcpy, "copy", 160, 20, kB)
-                            .Fold();
+                            .Fold({.split_steps = true});
   ASSERT_EQ(p.step_splits.size(), 2U);
   EXPECT_EQ(p.step_splits[0].start, 0);
   EXPECT_EQ(p.step_splits[0].end, Us(150));
@@ -60,7 +60,7 @@ TEST(StepSplit, TheFirstStepBeginsWhereEarlierWorkEnds) {
       .Row("stream 7", EventKind::kKernel, "b", 130, 10, kB)
       .Row("stream 7", EventKind::kKernel, "own", 150, 20, kC)
       .Row("stream 8", EventKind::kKernel, "c", 110, 50, 400);
-  const RankPattern p = script.Fold();
+  const RankPattern p = script.Fold({.split_steps = true});
   ASSERT_EQ(p.step_splits.size(), 1U);
   EXPECT_EQ(p.step_splits[0].start, Us(140));
   EXPECT_EQ(p.step_splits[0].end, Us(200));
@@ -71,10 +71,10 @@ TEST(StepSplit, TheFirstStepBeginsWhereEarlierWorkEnds) {
 TEST(StepSplit, StepsBehindTheLastDeviceWorkAreLeftOutIfAnyStepHasSome) {
   RowScript script;
   script.Step(1, 0, 100).Step(2, 100, 100).Step(3, 200, 100);
-  EXPECT_EQ(script.Fold().step_splits.size(), 3U);
+  EXPECT_EQ(script.Fold({.split_steps = true}).step_splits.size(), 3U);
   script.Row("main", EventKind::kRuntime, "cudaLaunchKernel", 110, 10, kA)
       .Row("stream 7", EventKind::kKernel, "gemm", 130, 10, kA);
-  const RankPattern p = script.Fold();
+  const RankPattern p = script.Fold({.split_steps = true});
   ASSERT_EQ(p.step_splits.size(), 2U);  // the first is kept: the device may merely have been idle
   EXPECT_EQ(p.step_splits[0].end, Us(100));
   EXPECT_EQ(p.steps.size(), 3U);  // nothing else changes
@@ -86,7 +86,7 @@ TEST(StepSplit, WithoutADeviceOperatorsAreTheComputation) {
                             .Step(1, 0, 700)
                             .Row("main", EventKind::kCpuOp, "mm", 100, 300)
                             .Collective("pt_gloo_runloop", CommOp::kAllReduce, 300, 300)
-                            .Fold();
+                            .Fold({.split_steps = true});
   ASSERT_EQ(p.step_splits.size(), 1U);
   const StepSplit& step = p.step_splits[0];
   EXPECT_EQ(step.compute, Us(300));
@@ -107,7 +107,7 @@ TEST(StepSplit, KernelsHideCopiesAndCommunicationAndBusyCountsBothKindsOfKernels
                             .Row("stream 8", EventKind::kMemcpy, "copy", 50, 100, kA)
                             .Row("stream 9", EventKind::kMemset, "set", 140, 20, kA)
                             .Collective("stream 20", CommOp::kAllReduce, 90, 210, kA)
-                            .Fold();
+                            .Fold({.split_steps = true});
   ASSERT_EQ(p.step_splits.size(), 1U);
   const StepSplit& step = p.step_splits[0];
   EXPECT_EQ(Part(step, StepPart::kKernel), Us(100));
@@ -123,8 +123,8 @@ TEST(StepSplit, KernelsHideCopiesAndCommunicationAndBusyCountsBothKindsOfKernels
 TEST(StepSplit, TheLastStepIsLeftOutOnRequest) {
   RowScript script;
   script.Step(1, 0, 100).Step(2, 100, 100);
-  ASSERT_EQ(script.Fold({.drop_last_step = true}).step_splits.size(), 1U);
-  EXPECT_EQ(script.Fold({.drop_last_step = true}).step_splits[0].number, 1);
+  ASSERT_EQ(script.Fold({.drop_last_step = true, .split_steps = true}).step_splits.size(), 1U);
+  EXPECT_EQ(script.Fold({.drop_last_step = true, .split_steps = true}).step_splits[0].number, 1);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replay/engine.h"
+
 namespace headway::replay {
 
 using graph::Mark;
@@ -15,39 +17,24 @@ namespace {
 
 constexpr Nanos kUnknown = INT64_MIN;
 
-// The replay of ReplaySegments, unchanged, that keeps who decided what.
+// Keeps who decided what in a replay without changes, and goes back from its end.
 class Trail {
  public:
   explicit Trail(const SegmentGraph& graph)
-      : graph_(graph), after_(graph.marks.size()), last_(graph.collectives.size()), place_(graph.marks.size()) {
+      : graph_(graph), last_(graph.collectives.size()), place_(graph.marks.size()) {
     for (size_t r = 0; r < graph.chain_start.size(); ++r) {
       const auto chain = graph.Chain(r);
       for (size_t k = 0; k < chain.size(); ++k) place_[chain[k]] = static_cast<uint32_t>(k);
     }
-    std::vector<Nanos> now = graph.chain_start;
-    int32_t follows = -1;  // what the next arrival waits for, until when
-    Nanos follows_at = kUnknown;
-    for (size_t m = 0; m < graph.marks.size(); ++m) {
-      const Mark& mark = graph.marks[m];
-      Nanos& t = now[mark.rank];
-      if (mark.kind == MarkKind::kEarlyResume) {
-        t += mark.time;
-      } else if (mark.IsResume()) {
-        t = std::max(t, Completion(mark) + mark.time);
-      } else if (mark.kind == MarkKind::kFollow) {
-        follows = mark.target;
-        follows_at = Completion(mark) + mark.time;
-      } else {
-        t += mark.time;
-        if (mark.kind == MarkKind::kArrive) {
-          const Nanos arrival = std::exchange(follows_at, kUnknown);
-          Arrive(mark, m, arrival == kUnknown ? t : arrival, std::exchange(follows, -1));
-        }
-      }
-      after_[m] = t;
-    }
-    ends_ = std::move(now);
+    after_.reserve(graph.marks.size());
+    ends_ = Engine<Trail>(graph, {}, this).Run({}).end;
   }
+
+  void OnArrival(const Mark& mark, Nanos arrival, int32_t followed) {
+    Last& last = last_[static_cast<size_t>(mark.target)];
+    if (arrival > last.arrival) last = {arrival, after_.size(), followed};
+  }
+  void OnPassed(Nanos now) { after_.push_back(now); }
 
   [[nodiscard]] std::vector<PathPiece> Walk() {
     if (ends_.empty()) return {};
@@ -67,17 +54,12 @@ class Trail {
     int32_t follows = -1;  // the collective that its stream had to finish first and that decided the arrival
   };
 
-  void Arrive(const Mark& mark, size_t m, Nanos arrival, int32_t follows) {
-    Last& last = last_[static_cast<size_t>(mark.target)];
-    if (arrival > last.arrival) last = {arrival, m, follows};
-  }
-
   [[nodiscard]] bool Known(const Mark& resume) const {
     return resume.kind != MarkKind::kEarlyResume && last_[static_cast<size_t>(resume.target)].arrival != kUnknown;
   }
-  [[nodiscard]] Nanos Completion(const Mark& mark) const {
-    const graph::SegmentCollective& c = graph_.collectives[static_cast<size_t>(mark.target)];
-    return (Known(mark) ? last_[static_cast<size_t>(mark.target)].arrival : c.latest_arrival) + c.transfer;
+  [[nodiscard]] Nanos Completion(int32_t collective) const {
+    const auto c = static_cast<size_t>(collective);
+    return last_[c].arrival + graph_.collectives[c].transfer;
   }
 
   // Over the mark before `at_`. The path only ever goes to marks before, so it ends.
@@ -87,7 +69,7 @@ class Trail {
     const Mark& mark = graph_.marks[m];
     const Nanos before = at_ > 1 ? after_[chain[at_ - 2]] : graph_.chain_start[rank_];
     if (mark.IsResume() && before < now_ && Known(mark) && last_[static_cast<size_t>(mark.target)].mark < m) {
-      Add(Kind::kResume, std::min(now_, Completion(mark)), mark.target);
+      Add(Kind::kResume, std::min(now_, Completion(mark.target)), mark.target);
       Follow(mark.target);
       return;
     }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "base/disjoint_sets.h"
+#include "replay/engine.h"
 
 namespace headway::replay {
 
@@ -14,80 +14,6 @@ using graph::MarkKind;
 using graph::SegmentGraph;
 
 namespace {
-
-class Engine {
- public:
-  Engine(const SegmentGraph& graph, const SegmentEdit& edit)
-      : graph_(graph), now_(graph.chain_start), complete_(graph.collectives.size(), INT64_MIN) {
-    transfer_.reserve(graph.collectives.size());
-    for (const auto& c : graph.collectives) transfer_.push_back(c.transfer);
-    for (const auto& change : edit.transfers) transfer_[static_cast<size_t>(change.collective)] = change.transfer;
-    for (const SegmentEdit::Start& change : edit.starts) now_[change.rank] = change.start;
-    times_.blocked.assign(now_.size(), 0);
-    times_.step_start.assign(graph.step_begin.empty() ? 0 : graph.step_begin.back(), 0);
-  }
-
-  // `own` by mark, each mark once.
-  SegmentTimes Run(const std::vector<SegmentEdit::Own>& own) {
-    size_t next = 0;
-    for (const SegmentEdit::Own& change : own) {
-      for (; next < change.mark; ++next) Pass(graph_.marks[next]);
-      Mark changed = graph_.marks[next++];
-      changed.time = change.own;
-      Pass(changed);
-    }
-    for (; next < graph_.marks.size(); ++next) Pass(graph_.marks[next]);
-    times_.end = std::move(now_);
-    return std::move(times_);
-  }
-
- private:
-  // The marks come in an order in which what a resume waits for has happened (graph/schedule.h).
-  void Pass(const Mark& mark) {
-    Nanos& now = now_[mark.rank];
-    const auto target = static_cast<size_t>(mark.target);
-    if (mark.IsResume()) {
-      Resume(mark, &now);
-      return;
-    }
-    if (mark.kind == MarkKind::kFollow) {  // its arrival is the next mark
-      follows_ = Completion(target) + mark.time;
-      return;
-    }
-    now += mark.time;
-    if (mark.kind == MarkKind::kArrive) {
-      const Nanos follows = std::exchange(follows_, INT64_MIN);
-      const Nanos arrival = follows == INT64_MIN ? now : follows;
-      complete_[target] = std::max(complete_[target], arrival + transfer_[target]);
-    } else if (mark.kind == MarkKind::kStep) {
-      times_.step_start[graph_.step_begin[mark.rank] + target] = now;
-    }
-  }
-
-  // One that is not known stands as measured.
-  [[nodiscard]] Nanos Completion(size_t target) const {
-    return complete_[target] != INT64_MIN ? complete_[target]
-                                          : graph_.collectives[target].latest_arrival + transfer_[target];
-  }
-
-  void Resume(const Mark& mark, Nanos* now) {
-    Nanos resume = *now + mark.time;
-    if (mark.kind == MarkKind::kEarlyResume) {
-      ++times_.order_violations;
-    } else {
-      resume = std::max(*now, Completion(static_cast<size_t>(mark.target)) + mark.time);
-    }
-    times_.blocked[mark.rank] += resume - *now;
-    *now = resume;
-  }
-
-  const SegmentGraph& graph_;
-  std::vector<Nanos> now_;       // by rank index
-  std::vector<Nanos> complete_;  // by collective, of the arrivals so far; INT64_MIN = none
-  std::vector<Nanos> transfer_;  // by collective
-  Nanos follows_ = INT64_MIN;    // when the next arrival comes, if another collective decides it
-  SegmentTimes times_;
-};
 
 // By mark; of several changes of one mark the last holds.
 std::vector<SegmentEdit::Own> InOrder(std::vector<SegmentEdit::Own> own) {
@@ -139,7 +65,8 @@ std::vector<int32_t> PartsOf(const SegmentGraph& graph) {
 }
 
 SegmentTimes ReplaySegments(const SegmentGraph& graph, const SegmentEdit& edit) {
-  return Engine(graph, edit).Run(InOrder(edit.own));
+  Unwatched unwatched;
+  return Engine<Unwatched>(graph, edit, &unwatched).Run(InOrder(edit.own));
 }
 
 ReplayError CompareSteps(const SegmentGraph& graph, const SegmentTimes& replayed,

@@ -99,6 +99,7 @@ struct JobComms {
   std::vector<int32_t> clock_of_rank;   // rank index -> clock index
   int64_t unmatched_instances = 0;      // rows that could not be paired
   int64_t inconsistent = 0;             // paired by order but op or size disagrees: left out
+  std::vector<int32_t> strangers;       // rank indices: three in four of their operations, or more, met nobody
   std::vector<std::string> notes;       // sentences for data quality ("groups inferred from threads: …")
 };
 

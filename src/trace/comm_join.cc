@@ -184,6 +184,7 @@ class CommJoiner {
     SortGroups();
     OrderCollectives();
     NoteMixedWorlds();
+    FindStrangers();
     NoteStrangers();
     out_.clocks = std::move(clocks_.clocks);
     out_.clock_of_rank = std::move(clocks_.clock_of_rank);
@@ -204,25 +205,30 @@ class CommJoiner {
   }
 
   // Ranks that fit nobody although their groups' other members are there.
-  void NoteStrangers() {
+  void FindStrangers() {
+    if (out_.collectives.empty()) return;
     std::vector<int64_t> matched(ranks_.size(), 0);
     for (const Collective& c : out_.collectives) {
       for (const CollectiveMember& m : c.members) ++matched[static_cast<size_t>(m.rank_index)];
     }
-    std::string strangers;
-    int count = 0;
-    constexpr int kNamed = 8;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       const auto all = static_cast<int64_t>(ranks_[r].instances.size());
-      if (all < 4 || 4 * matched[r] >= all || out_.collectives.empty()) continue;
-      if (count++ < kNamed) strangers += (strangers.empty() ? "" : ", ") + std::to_string(ranks_[r].rank);
+      if (all >= 4 && 4 * matched[r] < all) out_.strangers.push_back(static_cast<int32_t>(r));
     }
-    if (count > kNamed) strangers += ", ...";
-    if (count > 0) {
-      table_.notes.push_back("most operations of " + std::to_string(count) + (count == 1 ? " rank (" : " ranks (") +
-                             strangers +
-                             ") have no counterpart on the others: damaged, partners without a file, or another job");
+  }
+
+  void NoteStrangers() {
+    constexpr size_t kNamed = 8;
+    const size_t count = out_.strangers.size();
+    if (count == 0) return;
+    std::string names;
+    for (size_t i = 0; i < std::min(count, kNamed); ++i) {
+      names += (names.empty() ? "" : ", ") + std::to_string(ranks_[static_cast<size_t>(out_.strangers[i])].rank);
     }
+    if (count > kNamed) names += ", ...";
+    table_.notes.push_back("most operations of " + std::to_string(count) + (count == 1 ? " rank (" : " ranks (") +
+                           names +
+                           ") have no counterpart on the others: damaged, partners without a file, or another job");
   }
 
   // By members, description, kind; those nobody declares and nobody used (merged into another) are dropped.
@@ -302,6 +308,8 @@ JobComms JoinComms(const std::vector<RankComms>& ranks, int world_size, int thre
   for (Collective& c : out.collectives) {
     for (CollectiveMember& m : c.members) m.rank_index = index[static_cast<size_t>(m.rank_index)];
   }
+  for (int32_t& stranger : out.strangers) stranger = index[static_cast<size_t>(stranger)];
+  std::sort(out.strangers.begin(), out.strangers.end());
   const std::vector<int32_t> clocks = out.clock_of_rank;
   for (size_t r = 0; r < index.size(); ++r) out.clock_of_rank[static_cast<size_t>(index[r])] = clocks[r];
   return out;
