@@ -14,6 +14,7 @@ std::span<const Analysis> Analyses() {
       {"late-entry", "ranks that enter the window later than the others", RunLateEntryAnalysis},
       {"device", "copies and launches that keep a device idle", RunDeviceAnalysis},
       {"host-calls", "hosts on which every call takes longer than on the others", RunHostCallsAnalysis},
+      {"lone-ranks", "ranks without peers, call by call against all others", RunLoneRanksAnalysis},
       {"long-steps", "steps in which all ranks take longer than in the others", RunLongStepsAnalysis},
       {"common-cause", "what all ranks have in common: time waiting for input", RunCommonCauseAnalysis},
   };

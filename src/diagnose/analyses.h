@@ -13,6 +13,7 @@ void RunCollectivesAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLateEntryAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunDeviceAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunHostCallsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunLoneRanksAnalysis(const AnalysisInput& in, AnalysisOutput* out);
 void RunLongStepsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunCommonCauseAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 

@@ -26,30 +26,58 @@ bool Counts(const pattern::RankPattern& rank, const pattern::FunctionName& name)
   return is_work || IsHostsOwn(name);
 }
 
-}  // namespace
+using Sums = std::map<std::string_view, std::pair<Nanos, int64_t>>;  // time, calls
 
-CallTimes TimesOfCalls(const pattern::RankPattern& rank) {
-  std::map<std::string_view, std::pair<Nanos, int64_t>> sums;
+template <typename Wanted>
+Sums SumsOf(const pattern::RankPattern& rank, const Wanted& wanted) {
+  Sums out;
   for (size_t f = 0; f < rank.functions.size(); ++f) {
     const pattern::FunctionName& name = (*rank.function_table)[f];
-    if (!Counts(rank, name)) continue;
-    sums[name.name].first += rank.functions[f].total;
-    sums[name.name].second += rank.functions[f].calls;
-  }
-  CallTimes out;
-  for (const auto& [name, sum] : sums) {
-    if (sum.second >= kLeastCalls) out[name] = static_cast<double>(sum.first) / static_cast<double>(sum.second);
+    if (!wanted(name)) continue;
+    auto& [time, calls] = out[name.name];
+    time += rank.functions[f].total;
+    calls += rank.functions[f].calls;
   }
   return out;
 }
 
-CallTimes MiddleOf(const std::vector<CallTimes>& ranks) {
+CallTimes Means(const Sums& sums, Nanos least) {
+  CallTimes out;
+  for (const auto& [name, sum] : sums) {
+    const auto& [time, calls] = sum;
+    if (calls >= kLeastCalls && time >= least) out[name] = static_cast<double>(time) / static_cast<double>(calls);
+  }
+  return out;
+}
+
+}  // namespace
+
+CallTimes TimesOfCalls(const pattern::RankPattern& rank) {
+  return Means(SumsOf(rank, [&](const pattern::FunctionName& name) { return Counts(rank, name); }), 0);
+}
+
+CallTimes TimesOfKernels(const pattern::RankPattern& rank) {
+  if (!rank.has_device) return {};
+  const Sums sums = SumsOf(rank, [](const pattern::FunctionName& name) {
+    return name.work_class == WorkClass::kCompute && name.name != kSummedUp;
+  });
+  Nanos all = 0;
+  for (const auto& [name, sum] : sums) all += sum.first;
+  return Means(sums, all / 100);
+}
+
+CallTimes TimesAmong(const std::vector<CallTimes>& ranks, double share, size_t least) {
   std::map<std::string_view, std::vector<double>> values;
   for (const CallTimes& rank : ranks) {
     for (const auto& [name, time] : rank) values[name].push_back(time);
   }
   CallTimes out;
-  for (auto& [name, times] : values) out[name] = LowerMedian(&times);
+  for (auto& [name, times] : values) {
+    if (times.size() < least) continue;
+    const auto at = times.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(times.size() - 1));
+    std::nth_element(times.begin(), at, times.end());
+    out[name] = *at;
+  }
   return out;
 }
 

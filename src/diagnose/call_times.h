@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the calls of a rank's host take, function by function: what can be held against ranks that run another part
-// of the program, in which the same functions are called at other places and another number of times.
+// How long the calls of a rank's host and its kernels take, function by function: what can be held against ranks that
+// run another part of the program, in which the same functions are called at other places and another number of times.
 #pragma once
 
 #include <map>
@@ -18,8 +18,12 @@ using CallTimes = std::map<std::string_view, double>;
 
 [[nodiscard]] CallTimes TimesOfCalls(const pattern::RankPattern& rank);
 
-// Each function's time on the middle one of the ranks that have it; of an even number the lower one.
-[[nodiscard]] CallTimes MiddleOf(const std::vector<CallTimes>& ranks);
+// The same of the kernels that hold 1 % of what the rank's device computes or more. Empty of a rank without a device.
+[[nodiscard]] CallTimes TimesOfKernels(const pattern::RankPattern& rank);
+
+// Each function's time on the one of the ranks that have it below which `share` of them lie: of a half the middle one,
+// of an even number the lower one. Functions that fewer than `least` of them have are left out.
+[[nodiscard]] CallTimes TimesAmong(const std::vector<CallTimes>& ranks, double share, size_t least);
 
 // A rank's calls against what the same calls take elsewhere.
 struct CallRatio {

@@ -21,6 +21,7 @@ struct CauseContext {
   HostProportion host;               // of a device job
   bool against_own_steps = false;    // held against the rank's other steps, not against peers
   bool confirmed = false;            // one function holds the excess in each struck step
+  bool even = false;                 // it takes longer by the same share in nearly all struck steps
 };
 
 struct Cause {

@@ -56,8 +56,15 @@ uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step) {
     mix(bytes);
     known = known && bytes >= 0;
   }
-  // Activations and gradients go in opposite directions and need not be equally large.
-  if (!known) mix(job.peer_class[static_cast<size_t>(channel.sender < 0 ? channel.ranks.front() : channel.sender)]);
+  // Where sizes are not written: what the same two programs exchange. A pipeline's gradients are as large as the
+  // activations that went the other way.
+  if (!known && channel.sender < 0) mix(job.peer_class[static_cast<size_t>(channel.ranks.front())]);
+  if (!known && channel.sender >= 0) {
+    const auto [low, high] = std::minmax({job.peer_class[static_cast<size_t>(channel.ranks.front())],
+                                          job.peer_class[static_cast<size_t>(channel.ranks.back())]});
+    mix(low);
+    mix(high);
+  }
   mix(static_cast<int64_t>(channel.CallsOf(step).size()));
   return hash;
 }

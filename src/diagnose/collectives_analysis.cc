@@ -70,6 +70,13 @@ Bytes MeanBytes(const Job& job, const Channel& channel) {
   return channel.calls.empty() ? -1 : sum / static_cast<Bytes>(channel.calls.size());
 }
 
+// Whether most calls take hardly longer than a transfer needs to start.
+bool AreShort(const Job& job, const Channel& channel, Nanos start) {
+  std::vector<Nanos> times;
+  for (const size_t c : channel.calls) times.push_back(TransferTime(job, c));
+  return Median(std::move(times)) <= 3 * start;
+}
+
 void Describe(const Job& job, const Family& family, Candidate* candidate) {
   report::Finding& finding = candidate->finding;
   FillScope(job, AllRanks(job), &finding.scope);
@@ -86,9 +93,11 @@ void CheckSmall(const AnalysisInput& in, const Family& family, AnalysisOutput* o
   const Channel& first = *family.front();
   const size_t calls = first.calls.size() / std::max<size_t>(1, job.num_steps());
   const Bytes bytes = MeanBytes(job, first);
-  if (calls < kManyCalls || bytes < 0 || bytes * 4 > kUsualBucket) return;
+  if (calls < kManyCalls || bytes * 4 > kUsualBucket) return;
   const Nanos start = ShortestTransfer(job, in.channels, first);
-  const double fewer = 1 - static_cast<double>(bytes) / static_cast<double>(kUsualBucket);
+  if (bytes < 0 && !AreShort(job, first, start)) return;
+  const double fewer = 1 - (bytes < 0 ? static_cast<double>(kManyCalls) / static_cast<double>(calls)
+                                      : static_cast<double>(bytes) / static_cast<double>(kUsualBucket));
   const auto saved = static_cast<Nanos>(fewer * static_cast<double>(start));  // a call
   const Nanos per_step = saved * static_cast<Nanos>(calls);
   if (per_step * 100 < job.median_step * kSmallPercent) return;
@@ -105,14 +114,17 @@ void CheckSmall(const AnalysisInput& in, const Family& family, AnalysisOutput* o
   finding.cause = "small-collectives";
   finding.id = "small-collectives-" + std::to_string(first.group);
   finding.sentence = "Gradients or parameters travel in " + FormatCount(static_cast<int64_t>(calls)) + " " +
-                     trace::ToString(first.op) + " of " + FormatBytes(bytes) + " a step; each pays about " +
-                     FormatDuration(start) + " before data move.";
+                     trace::ToString(first.op) + (bytes < 0 ? "" : " of " + FormatBytes(bytes)) +
+                     " a step; each pays about " + FormatDuration(start) + " before data move" +
+                     (bytes < 0 ? ", and hardly takes longer (no sizes are written)." : ".");
   finding.suggestion = "larger buckets (DDP: bucket_cap_mb; FSDP: wrap larger modules)";
   finding.confidence_reason = "what fewer calls bring is estimated from the shortest transfers of this job";
-  finding.evidence.push_back({std::string("calls of ") + trace::ToString(first.op) + " per step",
-                              FormatCount(static_cast<int64_t>(calls)),
-                              FormatCount(std::max<int64_t>(1, static_cast<int64_t>(calls) * bytes / kUsualBucket)), "",
-                              "expected: as many buckets of " + FormatBytes(kUsualBucket)});
+  const int64_t enough = bytes < 0 ? static_cast<int64_t>(kManyCalls)
+                                   : std::max<int64_t>(1, static_cast<int64_t>(calls) * bytes / kUsualBucket);
+  finding.evidence.push_back(
+      {std::string("calls of ") + trace::ToString(first.op) + " per step", FormatCount(static_cast<int64_t>(calls)),
+       FormatCount(enough), "",
+       bytes < 0 ? "expected: no more" : "expected: as many buckets of " + FormatBytes(kUsualBucket)});
   out->candidates.push_back(std::move(candidate));
 }
 

@@ -16,7 +16,7 @@ using pattern::WorkClass;
 
 // Input that a loader with enough workers would hide: from this share of the step on every rank it is worth a remark
 // ...
-constexpr int kInputPercent = 2;
+constexpr int kInputPercent = 1;
 // ... and from this one a warning.
 constexpr int kInputWarningPercent = 15;
 

@@ -102,7 +102,7 @@ void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* eg
     if (n > most.second) most = {side, n};
   }
   const bool is_side = std::find(egress->sides.begin(), egress->sides.end(), most.first) != egress->sides.end();
-  if (egress->sides.size() > 1 && is_side && most.second * 3 > all * 2) egress->sides = {most.first};
+  if (egress->sides.size() > 1 && !egress->is_row && is_side && most.second * 3 > all * 2) egress->sides = {most.first};
   if (egress->sides.size() != 1) return;
   for (const auto& [side, from, to] : seen) {
     if (side == egress->sides.front()) egress->links.push_back({from, to});
@@ -143,13 +143,15 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   const std::string who = Who(job, finding.scope);
   finding.headline = (is_one ? "the link out of " : "a link of ") + who;
-  finding.sentence = "Transfers take " + FormatRatio(MeanRatio(egress.slow)) + " the time " +
-                     (against == Against::kSiblings ? "the same operations take in groups like these"
-                                                    : "the same operations take in other steps") +
-                     ", though nobody is late" +
-                     (is_one ? ", in " + Counted(static_cast<int64_t>(groups), "channel") +
-                                   (egress.is_host ? " that leave this host." : " this rank sends in.")
-                             : "; all slow groups hold these ranks, and nothing tells them apart.");
+  finding.sentence =
+      "Transfers take " + FormatRatio(MeanRatio(egress.slow)) + " the time " +
+      (against == Against::kSiblings ? "the same operations take in groups like these"
+                                     : "the same operations take in other steps") +
+      ", though nobody is late" +
+      (is_one ? ", in " + Counted(static_cast<int64_t>(groups), "channel") +
+                    (egress.is_host ? " that leave this host." : " this rank sends in.")
+       : egress.is_row ? ": all that these ranks send. The files name no hosts; they may share a network card."
+                       : "; all slow groups hold these ranks, and nothing tells them apart.");
   finding.suggestion =
       egress.is_host && is_one
           ? "check this host's network card, its driver, cable and switch port; run a pairwise bandwidth test"

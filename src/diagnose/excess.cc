@@ -40,7 +40,7 @@ Nanos TimeOf(const pattern::Step& step, OwnPart part) {
 
 }  // namespace
 
-ExcessTable ComputeExcess(const Job& job, OwnPart part) {
+ExcessTable ComputeExcess(const Job& job, OwnPart part, const std::set<size_t>& without) {
   const size_t num_steps = job.num_steps();
   const size_t num_ranks = job.num_ranks();
   ExcessTable table;
@@ -54,7 +54,8 @@ ExcessTable ComputeExcess(const Job& job, OwnPart part) {
     }
   }
   const Nanos floor = job.median_step * (part == OwnPart::kAll ? 3 : 1) / 1000;
-  for (const std::vector<int32_t>& members : job.classes) {
+  for (std::vector<int32_t> members : job.classes) {
+    std::erase_if(members, [&](int32_t r) { return without.count(static_cast<size_t>(r)) > 0; });
     std::vector<std::pair<Nanos, size_t>> order;
     std::vector<Nanos> sorted;
     for (size_t s = 0; s < num_steps; ++s) {

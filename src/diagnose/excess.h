@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "diagnose/job.h"
@@ -30,7 +31,9 @@ struct ExcessTable {
   [[nodiscard]] Nanos At(size_t rank, size_t step) const { return excess[rank * steps + step]; }
 };
 
-[[nodiscard]] ExcessTable ComputeExcess(const Job& job, OwnPart part = OwnPart::kAll);
+// Ranks in `without` are nobody's peers and have no excess.
+[[nodiscard]] ExcessTable ComputeExcess(const Job& job, OwnPart part = OwnPart::kAll,
+                                        const std::set<size_t>& without = {});
 
 // Median of the values (the mean of the middle two); 0 of none. Sorts its argument.
 [[nodiscard]] Nanos Median(std::vector<Nanos> values);

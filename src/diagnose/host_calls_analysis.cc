@@ -44,7 +44,13 @@ Nanos HostTime(const pattern::Step& step, bool has_device) {
   return sum;
 }
 
-Candidate MakeCandidate(const Job& job, const std::vector<size_t>& ranks, const CallRatio& least) {
+struct SlowHost {
+  std::vector<size_t> ranks;
+  CallRatio least;  // of its ranks
+};
+
+Candidate MakeCandidate(const Job& job, const SlowHost& host, bool is_named) {
+  const auto& [ranks, least] = host;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
   for (const size_t r : ranks) {
@@ -65,14 +71,58 @@ Candidate MakeCandidate(const Job& job, const std::vector<size_t>& ranks, const 
   finding.headline = Who(job, finding.scope);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   finding.sentence = "Every call of its host functions takes " + FormatRatio(least.ratio) +
-                     " the time the same call takes on the other hosts.";
+                     " the time the same call takes on the other " +
+                     (is_named ? "hosts." : "ranks; the files name no hosts, these may share one.");
   finding.suggestion = "look for CPU limits (cgroup quota), low clocks or other processes on this host";
   finding.confidence = report::Confidence::kLikely;
-  finding.confidence_reason = "all ranks of this host, in at least " + std::to_string(least.functions) +
-                              " functions; the other hosts agree with one another";
+  finding.confidence_reason = (is_named ? "all ranks of this host, in at least " : "ranks in a row, in at least ") +
+                              std::to_string(least.functions) + " functions; the other " +
+                              (is_named ? "hosts" : "ranks") + " agree with one another";
   finding.evidence.push_back({"time of a call, middle of the functions", FormatRatio(least.ratio), "", "1x",
                               "mean own time of a call, function by function"});
   return candidate;
+}
+
+bool HostsAreNamed(const Job& job) {
+  return std::all_of(job.ranks.begin(), job.ranks.end(), [](const auto& r) { return r.comms.host_known; });
+}
+
+std::vector<std::vector<size_t>> RanksByHost(const Job& job) {
+  std::map<std::string_view, std::vector<size_t>> hosts;
+  for (size_t r = 0; r < job.num_ranks(); ++r) hosts[job.ranks[r].meta.host].push_back(r);
+  std::vector<std::vector<size_t>> out;
+  for (auto& [host, ranks] : hosts) out.push_back(std::move(ranks));
+  return out;
+}
+
+std::vector<std::vector<size_t>> EachAlone(const Job& job) {
+  std::vector<std::vector<size_t>> out;
+  for (size_t r = 0; r < job.num_ranks(); ++r) out.push_back({r});
+  return out;
+}
+
+// The speaker is slow: whether the host's other ranks are, too.
+bool AllAreSlow(const Job& job, const CallTimes& usual, const Limits& limits, SlowHost* host) {
+  for (size_t i = 1; i < host->ranks.size(); ++i) {
+    const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[host->ranks[i]]), usual);
+    if (!IsSlow(limits, calls)) return false;
+    if (calls.ratio < host->least.ratio) host->least = calls;
+  }
+  return true;
+}
+
+// Hosts hold ranks in a row: slow ranks are taken for one host where they are one row, of two ranks at least and of
+// half the job at most.
+std::vector<SlowHost> JoinNeighbours(const Job& job, const std::vector<SlowHost>& slow) {
+  if (slow.size() < 2 || slow.size() * 2 > job.num_ranks()) return {};
+  SlowHost all = slow.front();
+  for (size_t i = 1; i < slow.size(); ++i) {
+    const size_t r = slow[i].ranks.front();
+    if (job.ranks[r].meta.rank != job.ranks[all.ranks.back()].meta.rank + 1) return {};
+    all.ranks.push_back(r);
+    if (slow[i].least.ratio < all.least.ratio) all.least = slow[i].least;
+  }
+  return {std::move(all)};
 }
 
 }  // namespace
@@ -80,35 +130,33 @@ Candidate MakeCandidate(const Job& job, const std::vector<size_t>& ranks, const 
 void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() == 0 || job.num_steps() == 0) return;
-  std::map<std::string_view, std::vector<size_t>> hosts;
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    if (!job.ranks[r].comms.host_known) return;
-    hosts[job.ranks[r].meta.host].push_back(r);
-  }
+  const bool named = HostsAreNamed(job);
+  const std::vector<std::vector<size_t>> hosts = named ? RanksByHost(job) : EachAlone(job);
   if (hosts.size() < 2) return;
   // One rank speaks for its host; the others are asked where it is slow.
   std::vector<CallTimes> speakers;
-  for (const auto& [host, ranks] : hosts) speakers.push_back(TimesOfCalls(job.ranks[ranks.front()]));
-  const CallTimes usual = MiddleOf(speakers);
+  for (const std::vector<size_t>& ranks : hosts) speakers.push_back(TimesOfCalls(job.ranks[ranks.front()]));
+  // What one host alone calls says nothing about it. Of ranks whose host is not known up to half may be on a slow one.
+  const size_t half = job.num_ranks() / 2;
+  const CallTimes usual = TimesAmong(speakers, named ? 0.5 : 0.25, named ? 2 : half + 1);
   const Limits limits = LimitsOf(job);
-  std::vector<std::pair<CallRatio, const std::vector<size_t>*>> slow;
-  size_t next = 0;
-  for (const auto& [host, ranks] : hosts) {
-    CallRatio least = CompareCalls(speakers[next++], usual);
-    if (!IsSlow(limits, least)) {
-      if (least.alike && least.ratio > limits.healthy) return;  // hosts differ as it is
+  std::vector<SlowHost> slow;
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    const CallRatio first = CompareCalls(speakers[h], usual);
+    if (!named && first.ratio == 0) return;  // it may be on the slow host, too
+    if (!IsSlow(limits, first)) {
+      if (first.alike && first.ratio > limits.healthy) return;  // hosts differ as it is
       continue;
     }
-    bool all = true;
-    for (size_t i = 1; i < ranks.size() && all; ++i) {
-      const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[ranks[i]]), usual);
-      all = IsSlow(limits, calls);
-      if (calls.ratio < least.ratio) least = calls;
-    }
-    if (all) slow.emplace_back(least, &ranks);
+    SlowHost host{hosts[h], first};
+    if (AllAreSlow(job, usual, limits, &host)) slow.push_back(std::move(host));
   }
-  if (slow.size() * 2 >= hosts.size() && slow.size() > 1) return;
-  for (const auto& [least, ranks] : slow) out->candidates.push_back(MakeCandidate(job, *ranks, least));
+  if (!named) {
+    slow = JoinNeighbours(job, slow);
+  } else if (slow.size() * 2 >= hosts.size() && slow.size() > 1) {
+    return;
+  }
+  for (const SlowHost& host : slow) out->candidates.push_back(MakeCandidate(job, host, named));
 }
 
 }  // namespace headway::diagnose

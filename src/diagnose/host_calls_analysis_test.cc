@@ -2,6 +2,7 @@
 // Slow hosts that have no peers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -14,7 +15,7 @@ namespace {
 using pattern::WorkClass;
 
 // Two stages on two hosts of two ranks. A step is 100 ms of kernels, a batch, and calls of `names` that the device
-// waits for: 10 of each, `call(rank, name)` long.
+// waits for: 10 of each, `call(rank, name)` long; none where that is 0.
 Look StagesOnHosts(const std::vector<std::string>& names, const std::function<Nanos(int, const std::string&)>& call,
                    bool device = true) {
   MadeMesh mesh({.ranks = 4, .per_host = 2, .device = device});
@@ -24,6 +25,7 @@ Look StagesOnHosts(const std::vector<std::string>& names, const std::function<Na
     for (int r = 0; r < 4; ++r) {
       mesh.Compute(r, r < 2 ? Ms(100) : Ms(110));  // other layers
       for (const std::string& name : names) {
+        if (call(r, name) == 0) continue;
         const WorkClass of = name == "fetch" ? WorkClass::kInput : WorkClass::kHost;
         mesh.Work(r, of, name, 10 * call(r, name), 10);
       }
@@ -44,6 +46,20 @@ TEST(HostCalls, AHostWithoutPeersWhoseEveryCallTakesLonger) {
   EXPECT_EQ(found[0].finding.cause, "slow-host");
   EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
   for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 8e6, 1e4);
+}
+
+TEST(HostCalls, WhatOneHostAloneCallsSaysNothing) {
+  std::vector<std::string> names = kFour;
+  for (const char* own : {"aten::embedding", "aten::index", "aten::gather", "aten::fill_", "aten::arange"}) {
+    names.emplace_back(own);
+  }
+  Look look = StagesOnHosts(names, [](int r, const std::string& name) {
+    const bool everywhere = std::find(kFour.begin(), kFour.end(), name) != kFour.end();
+    return r < 2 ? Us(300) : everywhere ? Us(100) : 0;
+  });
+  const std::vector<Candidate> found = look.Run(RunHostCallsAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
 }
 
 TEST(HostCalls, OneSlowFunctionIsNoSlowHost) {

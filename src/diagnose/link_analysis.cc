@@ -4,6 +4,7 @@
 // alike it is the fabric.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -165,6 +166,45 @@ Candidate MakeSlowLink(const Job& job, const std::vector<Marked>& marked, const 
   return candidate;
 }
 
+// A hint, no more: rings over hosts have such stairs of themselves where links inside a host are quicker.
+std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
+  constexpr int kLeastPerCent = 1;
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  std::vector<Marked> marked;
+  Nanos hop = 0;
+  std::set<RankId> ends;
+  for (const Channel* channel : kinds) {
+    if (channel->ranks.size() < 3 || !IsRing(channel->op)) continue;
+    const std::optional<RingStairs> stairs = StairsOfEnds(job, channel->calls);
+    if (!stairs) continue;
+    const Nanos lag = stairs->hop * static_cast<Nanos>(channel->ranks.size() - 1);
+    if (lag * 100 < MedianTransfer(job, *channel) * kLeastPerCent) continue;
+    marked.push_back({channel, {.lag = lag}});
+    hop = std::max(hop, stairs->hop);
+    if (!finding.scope.links.empty()) continue;
+    finding.scope.links = stairs->links;
+    for (const report::Link& link : stairs->links) ends.insert({link.from, link.to});
+  }
+  if (marked.empty()) return std::nullopt;
+  finding.cause = "slow-link";
+  finding.scope.ranks.assign(ends.begin(), ends.end());
+  finding.scope.group = NameOf(job, *marked.front().channel);
+  finding.id = "slow-link-stairs-" + std::to_string(marked.front().channel->group);
+  const bool one = finding.scope.links.size() == 1;
+  finding.headline = one ? "between ranks " + FormatRanks(finding.scope.ranks, 2)
+                         : "between two hosts (ranks " + FormatRanks(finding.scope.ranks, 4) + ")";
+  finding.sentence = "Each member of the ring ends " + FormatDuration(hop) + " before the one ahead of it, as behind " +
+                     (one ? "one slow link." : "one slow link; clocks do not tell in which direction.");
+  finding.suggestion = "compare with an earlier run, or test this link (counters, a pairwise bandwidth test)";
+  finding.confidence = report::Confidence::kSuspected;
+  finding.confidence_reason = "a ring over hosts looks alike where the links inside a host are much quicker";
+  RemoveStagger(job, marked, &candidate);
+  finding.when = ClassifyWhen(candidate.excess, job.steps);
+  candidate.at_most_info = true;
+  return candidate;
+}
+
 constexpr double kSlowNetwork = 0.125;  // bytes per ns: one gigabit a second
 
 // Of the transfers whose bytes are written; 0 = none are.
@@ -298,9 +338,12 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const bool enough = job.ranks.front().has_device || ExposedPerStep(job, kinds) * 10 >= job.median_step;
     if (!marked.empty() && enough) {
       out->candidates.push_back(MakeSlowLink(job, marked, kinds));
-    } else {
-      unexplained.insert(unexplained.end(), kinds.begin(), kinds.end());
+      continue;
     }
+    if (job.ranks.front().has_device) {
+      if (std::optional<Candidate> stairs = MakeStairs(job, kinds)) out->candidates.push_back(std::move(*stairs));
+    }
+    unexplained.insert(unexplained.end(), kinds.begin(), kinds.end());
   }
   // Two steps, or one, say too little about a whole network.
   if (job.num_steps() < 3) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps in which all peers together take longer than in their other steps: a checkpoint, a compilation, an evaluation.
-// No rank stands out, so each is held against its own other steps.
+// No rank stands out, so each is held against its own other steps; and so is a rank that has no peers.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -153,8 +153,7 @@ std::vector<LongSteps> FindAll(const AnalysisInput& in) {
   std::vector<LongSteps> out;
   for (size_t c = 0; c < in.job.classes.size(); ++c) {
     const LongSteps found = FindLongSteps(in, c);
-    // One rank alone may be slow in these steps; that all are takes at least two, or the whole job.
-    if (found.struck.empty() || found.quiet.empty() || (found.ranks.size() < 2 && in.job.num_ranks() > 1)) continue;
+    if (found.struck.empty() || found.quiet.empty()) continue;
     for (LongSteps& part : SplitByCause(in, found)) {
       part.stages = {{part.ranks, part.cost}};
       const auto same =
@@ -175,16 +174,20 @@ Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps, const C
   finding.headline = Who(job, finding.scope);
   finding.scope.function = cause.function;
   finding.when = ClassifyWhen(steps.cost, job.steps);
+  const bool one = steps.ranks.size() == 1;
   const bool all = steps.ranks.size() == job.num_ranks();
   finding.sentence = std::string("In ") + (steps.struck.size() == 1 ? "this step " : "these steps ") +
-                     (all ? "every rank takes" : "these ranks all take") + " longer than in " +
-                     (all ? "its" : "their") + " others. " + cause.sentence + ".";
+                     (one   ? "it takes longer than in its"
+                      : all ? "every rank takes longer than in its"
+                            : "these ranks all take longer than in their") +
+                     " others. " + cause.sentence + ".";
   finding.suggestion = cause.name == "paused-process"
                            ? "record Python stacks to see what ran: a checkpoint, an evaluation, a compilation, a "
                              "garbage collection"
                            : cause.suggestion;
   finding.confidence = report::Confidence::kLikely;
-  finding.confidence_reason = "all ranks in the same steps, against their other steps";
+  finding.confidence_reason = one ? "against its other steps; no other rank runs the same program"
+                                  : "all ranks in the same steps, against their other steps";
   candidate.excess = steps.cost;
   candidate.noise = steps.noise;
   candidate.at_most_info = !IsClaimed(cause.name);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "diagnose/beyond_group.h"
 #include "diagnose/explain.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
@@ -174,11 +177,27 @@ Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& sus
   return candidate;
 }
 
+// Leaves the steps that cost about as much as its worst ones: beside those, a slow host shows in all others, too.
+void KeepStrong(Suspect* suspect) {
+  constexpr int kPerCent = 35;  // of the usual strength: the middle of those half as strong as the worst, or more
+  const Nanos worst = *std::max_element(suspect->cost.begin(), suspect->cost.end());
+  std::vector<Nanos> high;
+  std::copy_if(suspect->cost.begin(), suspect->cost.end(), std::back_inserter(high),
+               [worst](Nanos x) { return x > 0 && x * 2 >= worst; });
+  const Nanos strong = Median(std::move(high));
+  for (Nanos& cost : suspect->cost) {
+    if (cost == 0 || cost * 100 >= strong * kPerCent) continue;
+    suspect->total -= std::exchange(cost, 0);
+    --suspect->struck;
+  }
+}
+
 std::vector<Suspect> StruckRanks(const AnalysisInput& in) {
   std::vector<Suspect> struck;
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 3) continue;
     Suspect suspect = StrikeSingleSteps(in.job, in.excess, r);
+    if (suspect.struck > 0) KeepStrong(&suspect);
     // A rank struck in most steps is a case of its own beside any moving imbalance.
     if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
   }
@@ -201,7 +220,7 @@ std::vector<Nanos> MeanOwn(const AnalysisInput& in, const Siblings& group) {
   return out;
 }
 
-// By group and step: its mean minus the median of the others'.
+// By group and step: its mean minus the median of the others', beyond what it usually is above them (a slow host).
 std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nanos>>& means) {
   std::vector<std::vector<Nanos>> out(means.size(), std::vector<Nanos>(means.front().size(), kNoValue));
   for (size_t g = 0; g < means.size(); ++g) {
@@ -212,6 +231,10 @@ std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nan
       }
       if (means[g][s] != kNoValue && !others.empty()) out[g][s] = means[g][s] - Median(std::move(others));
     }
+    std::vector<Nanos> known;
+    std::copy_if(out[g].begin(), out[g].end(), std::back_inserter(known), [](Nanos x) { return x != kNoValue; });
+    const Nanos usual = std::max<Nanos>(0, Median(std::move(known)));
+    for (Nanos& x : out[g]) x -= x == kNoValue ? 0 : usual;
   }
   return out;
 }
@@ -257,33 +280,35 @@ std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in, const std::v
   return out;
 }
 
-MovingImbalance Make(const AnalysisInput& in, const SharedWork& work, bool is_doubtful) {
+MovingImbalance Make(const AnalysisInput& in, const std::vector<Siblings>& groups, SharedWork work, bool is_doubtful) {
   MovingImbalance out;
+  for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
+  out.own = TakeBeyondGroup(in, groups, &work.members);
   out.candidate = MakeCandidate(in, work.members, work.function);
   if (is_doubtful) {
     out.candidate.at_most_info = true;
     out.candidate.finding.confidence = report::Confidence::kSuspected;
     out.candidate.finding.confidence_reason = "other work on the machine, now here and now there, looks the same";
   }
-  for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
   return out;
 }
 
-std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vector<Suspect>& struck) {
+std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vector<Siblings>& groups,
+                                       const std::vector<Suspect>& struck) {
   if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
-  const SharedWork work = FindSharedWork(in, struck);
+  SharedWork work = FindSharedWork(in, struck);
   if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
   const bool has_device = in.job.ranks.front().has_device;
   const bool is_doubtful = !has_device && work.function == kAllOperators;
   if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
-  return Make(in, work, is_doubtful);
+  return Make(in, groups, std::move(work), is_doubtful);
 }
 
 // Of two replicas there is no third to tell which is the usual one.
 std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::vector<Siblings>& groups) {
-  const SharedWork work = FindSharedWork(in, StrikeReplicas(in, groups));
+  SharedWork work = FindSharedWork(in, StrikeReplicas(in, groups));
   if (work.function.empty()) return std::nullopt;
-  MovingImbalance out = Make(in, work, !in.job.ranks.front().has_device);
+  MovingImbalance out = Make(in, groups, std::move(work), !in.job.ranks.front().has_device);
   out.candidate.finding.headline = "now the one and now the other of two replicas";
   return out;
 }
@@ -294,7 +319,7 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   if (in.job.num_steps() < 3) return std::nullopt;
   const std::vector<Siblings> groups = SiblingsOfGroups(in.job);
   for (const std::vector<Suspect>& struck : Readings(in, groups)) {
-    if (std::optional<MovingImbalance> found = Believe(in, struck)) return found;
+    if (std::optional<MovingImbalance> found = Believe(in, groups, struck)) return found;
   }
   return BelieveOfTwo(in, groups);
 }

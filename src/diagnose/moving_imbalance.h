@@ -4,14 +4,17 @@
 
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "diagnose/analysis.h"
+#include "diagnose/suspects.h"
 
 namespace headway::diagnose {
 
 struct MovingImbalance {
   Candidate candidate;
-  std::set<size_t> ranks;  // rank indices whose longer steps it explains
+  std::set<size_t> ranks;    // rank indices whose longer steps it explains
+  std::vector<Suspect> own;  // what some of them take beyond that, by themselves
 };
 
 // Ranks are put together that are struck in the same steps (the ranks of one replica get the same batch). It moves when

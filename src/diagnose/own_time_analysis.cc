@@ -2,6 +2,8 @@
 // The central test: a rank whose own time is longer than its peers' holds everybody up. Covers slow devices and hosts,
 // one slow function, slow input on some ranks, pauses, imbalance of one rank.
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -11,6 +13,7 @@
 #include "diagnose/explain.h"
 #include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"
+#include "diagnose/pauses.h"
 #include "diagnose/peers.h"
 #include "diagnose/scope.h"
 #include "diagnose/sibling_merge.h"
@@ -22,31 +25,6 @@ namespace headway::diagnose {
 namespace {
 
 constexpr size_t kMaxSuspects = 64;  // explained and priced; a job with more of them has another problem
-
-std::string_view StretchFunction(const pattern::RankPattern& rank, const pattern::Step& step) {
-  const pattern::FunctionId f = step.longest_stretch_function;
-  return f < 0 ? std::string_view() : std::string_view((*rank.function_table)[static_cast<size_t>(f)].name);
-}
-
-// The longest stretches beyond those that the peers spend in the same function: theirs in others have other reasons.
-Nanos StretchBeyondPeers(const Job& job, size_t rank, const std::vector<size_t>& peers,
-                         const std::vector<size_t>& steps) {
-  Nanos sum = 0;
-  for (const size_t s : steps) {
-    const pattern::Step* mine = job.StepOf(rank, s);
-    if (mine == nullptr) continue;
-    const std::string_view function = StretchFunction(job.ranks[rank], *mine);
-    std::vector<Nanos> others;
-    for (const size_t p : peers) {
-      const pattern::Step* step = job.StepOf(p, s);
-      if (step == nullptr) continue;
-      const bool same = !job.ranks[rank].has_device || StretchFunction(job.ranks[p], *step) == function;
-      others.push_back(same ? step->longest_stretch : 0);
-    }
-    sum += std::max<Nanos>(0, mine->longest_stretch - Median(std::move(others)));
-  }
-  return sum;
-}
 
 double SyncsPerStep(const Job& job, size_t rank, const std::vector<size_t>& steps) {
   double sum = 0;
@@ -93,11 +71,24 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
   return strength >= 6 ? report::Confidence::kSure : report::Confidence::kLikely;
 }
 
+// Whether the rank takes longer by about the same share in three quarters of the struck steps.
+bool IsEven(const Suspect& suspect) {
+  constexpr size_t kLeastSteps = 4;
+  if (suspect.struck < kLeastSteps) return false;
+  std::vector<Nanos> costs;
+  std::copy_if(suspect.cost.begin(), suspect.cost.end(), std::back_inserter(costs), [](Nanos x) { return x > 0; });
+  const Nanos middle = Median(costs);
+  const auto near =
+      std::count_if(costs.begin(), costs.end(), [&](Nanos x) { return std::abs(x - middle) * 3 <= middle; });
+  return near * 4 >= std::ssize(costs) * 3;
+}
+
 // Once a function is known to hold the excess its own series says which steps are struck and by how much; the total
 // also holds whatever else happened in them. False (and no change) where the function holds less than half of it.
 bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers,
                       Suspect* suspect) {
   if (why.node < 0 || why.pair || why.node_excess * 10 < suspect->total * 6) return false;
+  if (suspect->is_part) return true;
   std::vector<Nanos> mine = in.view->Series(why.node, suspect->rank);
   std::vector<std::vector<Nanos>> others;
   for (const size_t p : peers) others.push_back(in.view->Series(why.node, p));
@@ -114,7 +105,7 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   }
   const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
   const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table};
+  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table, false};
   for (size_t s = 0; s < mine.size(); ++s) {
     if (mine[s] < limit) continue;
     // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
@@ -142,6 +133,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   context.has_device = job.ranks[suspect.rank].has_device;
   context.when = ClassifyWhen(suspect.cost, job.steps);
+  context.even = IsEven(suspect);
   context.excess = suspect.total;
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
@@ -177,19 +169,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   return candidate;
 }
 
-}  // namespace
-
-void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
-  std::vector<Suspect> suspects = FindSuspects(in);
-  if (std::optional<MovingImbalance> moving = FindMovingImbalance(in)) {
-    std::erase_if(suspects, [&](const Suspect& suspect) { return moving->ranks.count(suspect.rank) > 0; });
-    out->candidates.push_back(std::move(moving->candidate));
-  }
-  if (suspects.size() > kMaxSuspects) {
-    out->not_checked.push_back({std::to_string(suspects.size() - kMaxSuspects) + " more ranks with longer own time",
-                                "only the " + std::to_string(kMaxSuspects) + " that are longest are explained"});
-    suspects.resize(kMaxSuspects);
-  }
+// One candidate for ranks that are struck alike. No two of `suspects` are the same rank.
+RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
   std::set<size_t> all;
   for (const Suspect& suspect : suspects) all.insert(suspect.rank);
   RankCandidates all_found;
@@ -203,7 +184,35 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     for (auto& candidate : found) all_found.push_back(std::move(candidate));
   }
   MergeAlike(in.job, &all_found);
-  for (auto& [rank, candidate] : all_found) out->candidates.push_back(std::move(candidate));
+  MergeHosts(in.job, &all_found);
+  return all_found;
+}
+
+}  // namespace
+
+void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  std::vector<Suspect> suspects = FindSuspects(in);
+  std::set<size_t> explained;
+  if (std::optional<MovingImbalance> moving = FindMovingImbalance(in)) {
+    explained = std::move(moving->ranks);
+    std::erase_if(suspects, [&](const Suspect& suspect) { return explained.count(suspect.rank) > 0; });
+    std::move(moving->own.begin(), moving->own.end(), std::back_inserter(suspects));
+    out->candidates.push_back(std::move(moving->candidate));
+  }
+  ExcessTable without_slow;
+  std::vector<Suspect> hidden = LookAgain(in, suspects, explained, &without_slow);
+  std::move(hidden.begin(), hidden.end(), std::back_inserter(suspects));
+  if (suspects.size() > kMaxSuspects) {
+    out->not_checked.push_back({std::to_string(suspects.size() - kMaxSuspects) + " more ranks with longer own time",
+                                "only the " + std::to_string(kMaxSuspects) + " that are longest are explained"});
+    suspects.resize(kMaxSuspects);
+  }
+  const std::vector<Suspect> pauses = TakePauses(in, &suspects);
+  for (auto& [rank, candidate] : CandidatesOf(in, suspects)) out->candidates.push_back(std::move(candidate));
+  for (auto& [rank, candidate] : CandidatesOf(in, pauses)) {
+    candidate.finding.id += "-in-one-piece";  // the rank may have a finding of that cause already
+    out->candidates.push_back(std::move(candidate));
+  }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.num_ranks() > 1 && in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 2) {
       out->not_checked.push_back({"rank " + std::to_string(in.job.ranks[r].meta.rank) + " against peers",

@@ -2,9 +2,12 @@
 // What the order in which the members of a ring end says about its slowest link.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "diagnose/job.h"
+#include "report/finding.h"
 
 namespace headway::diagnose {
 
@@ -34,5 +37,16 @@ struct RingOrder {
 // Over `collectives` of one group and kind. Ends closer than the residuals of the members'
 // clocks are passed over; ranks of one host share a clock. O(members).
 [[nodiscard]] RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives);
+
+// Ends that go down by about as much from member to member all along the ring, as behind one slow link, however little
+// that is. What hosts' clocks do not tell is left open: of two hosts it may be either link between them.
+struct RingStairs {
+  Nanos hop = 0;                    // from a member to the next
+  std::vector<report::Link> links;  // candidates for the slow one
+};
+
+// Over `collectives` of one group and kind; nothing where the steps are uneven, below what ends scatter by chance, or
+// there are more than two hosts whose clocks are apart by as much as a hop. O(members log members) per collective.
+[[nodiscard]] std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives);
 
 }  // namespace headway::diagnose

@@ -129,7 +129,36 @@ std::string KindOf(const report::Finding& finding) {
     return finding.cause;
   const bool of_function =
       finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
-  return of_function && !finding.scope.function.empty() ? finding.cause + " " + finding.scope.function : std::string();
+  if (!of_function || finding.scope.function.empty()) return "";
+  // Of two functions that share an excess the larger one: on another rank it may hold enough of it to stand alone.
+  return finding.cause + " " + finding.scope.function.substr(0, finding.scope.function.find(", "));
+}
+
+// The host whose name stands for all ranks of a finding; empty where they are on several, or unnamed.
+std::string HostOf(const report::Finding& finding) {
+  return finding.scope.hosts.size() == 1 ? finding.scope.hosts.front() : std::string();
+}
+
+// Where no file names its host: hosts hold ranks in a row.
+bool AreInARow(const Job& job, std::vector<size_t>* ranks) {
+  std::sort(ranks->begin(), ranks->end());
+  const RankId first = job.ranks[ranks->front()].meta.rank;
+  const bool row = job.ranks[ranks->back()].meta.rank - first + 1 == static_cast<RankId>(ranks->size());
+  return row && std::none_of(ranks->begin(), ranks->end(), [&](size_t r) { return job.ranks[r].comms.host_known; });
+}
+
+size_t RanksOnHost(const Job& job, const std::string& host) {
+  const auto on_it = [&](const pattern::RankPattern& r) { return r.comms.host_known && r.meta.host == host; };
+  return static_cast<size_t>(std::count_if(job.ranks.begin(), job.ranks.end(), on_it));
+}
+
+std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
+  std::vector<size_t> out;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const auto& ranks = finding.scope.ranks;
+    if (std::binary_search(ranks.begin(), ranks.end(), job.ranks[r].meta.rank)) out.push_back(r);
+  }
+  return out;
 }
 
 }  // namespace
@@ -140,17 +169,36 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
   for (auto& [rank, candidate] : *candidates) {
     const std::string kind = KindOf(candidate.finding);
     if (!kind.empty()) by_kind[kind].push_back(parts.size());
-    Part part{&candidate, {}, rank, candidate.finding.sentence, false};
-    for (size_t r = 0; r < job.num_ranks(); ++r) {
-      const auto& ranks = candidate.finding.scope.ranks;
-      if (std::binary_search(ranks.begin(), ranks.end(), job.ranks[r].meta.rank)) part.ranks.push_back(r);
-    }
-    parts.push_back(std::move(part));
+    parts.push_back({&candidate, RanksOf(job, candidate.finding), rank, candidate.finding.sentence, false});
   }
   for (const auto& [kind, members] : by_kind) {
     std::vector<Part*> alike;
     for (const size_t i : members) alike.push_back(&parts[i]);
     if (alike.size() >= 2 && AreAlike(alike)) Join(job, alike, alike.front()->candidate->finding.cause, false, "");
+  }
+  DropJoined(parts, candidates);
+}
+
+void MergeHosts(const Job& job, RankCandidates* candidates) {
+  std::vector<Part> parts;
+  std::map<std::string, std::vector<size_t>> by_host;
+  for (auto& [rank, candidate] : *candidates) {
+    const std::string host = HostOf(candidate.finding);
+    if (candidate.finding.cause == "slow-host" && candidate.finding.scope.hosts.size() < 2) {
+      by_host[host].push_back(parts.size());
+    }
+    parts.push_back({&candidate, RanksOf(job, candidate.finding), rank, candidate.finding.sentence, true});
+  }
+  for (const auto& [host, members] : by_host) {
+    std::vector<Part*> here;
+    std::vector<size_t> ranks;
+    for (const size_t i : members) {
+      here.push_back(&parts[i]);
+      ranks.insert(ranks.end(), parts[i].ranks.begin(), parts[i].ranks.end());
+    }
+    const bool is_host = host.empty() ? AreInARow(job, &ranks) : ranks.size() * 4 >= RanksOnHost(job, host) * 3;
+    if (here.size() < 2 || !is_host) continue;
+    Join(job, here, "slow-host", true, " of one host");
   }
   DropJoined(parts, candidates);
 }

@@ -27,4 +27,9 @@ void MergeSiblings(const Job& job, RankCandidates* candidates);
 // for the device, pageable copies), about equally strong. Candidates may be of several ranks already.
 void MergeAlike(const Job& job, RankCandidates* candidates);
 
+// Joins slow hosts that several classes or groups found, each for its own ranks, where together they name three
+// quarters of the host's ranks; where no file names its host, where they are ranks in a row. Candidates may be of
+// several ranks already.
+void MergeHosts(const Job& job, RankCandidates* candidates);
+
 }  // namespace headway::diagnose

@@ -169,6 +169,32 @@ std::vector<size_t> BestSides(const Sides& sides, const std::vector<size_t>& hit
   return out;
 }
 
+// Ranks in a row all of whose sends are slow, where no file names its host; no sides where the slow ones are others.
+Egress RowOfSenders(const Job& job, std::span<const Channel> channels, const std::vector<size_t>& predicted,
+                    const std::vector<SlowChannel>& slow) {
+  std::map<int32_t, size_t> sends;  // by rank index: its slow channels
+  for (const SlowChannel& s : slow) {
+    const int32_t sender = channels[s.channel].sender;
+    if (sender < 0 || job.ranks[static_cast<size_t>(sender)].comms.host_known) return {};
+    ++sends[sender];
+  }
+  if (sends.size() < 2) return {};
+  Egress out;
+  for (const auto& [rank, count] : sends) {
+    const RankId id = job.ranks[static_cast<size_t>(rank)].meta.rank;
+    const bool next = out.sides.empty() || id == job.ranks[static_cast<size_t>(out.sides.back())].meta.rank + 1;
+    const auto all = static_cast<size_t>(std::count_if(channels.begin(), channels.end(), [&](const Channel& channel) {
+      return channel.sender == rank && Matters(job, channel);
+    }));
+    if (!next || count < all) return {};
+    out.predicted += predicted[static_cast<size_t>(rank)];
+    out.sides.push_back(rank);
+  }
+  out.is_row = true;
+  out.slow = slow;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, std::vector<SlowChannel> slow,
@@ -189,7 +215,10 @@ std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, 
       for (const size_t side : sides.Of(channels[s.channel])) ++hit[side];
     }
     const std::vector<size_t> best = BestSides(sides, hit, predicted, slow.size());
-    if (best.empty()) break;
+    if (best.empty()) {
+      if (Egress row = RowOfSenders(job, channels, predicted, slow); !row.sides.empty()) out.push_back(std::move(row));
+      break;
+    }
     Egress egress;
     egress.is_host = sides.IsHost(best.front());
     egress.predicted = predicted[best.front()];

@@ -29,6 +29,7 @@ struct SlowChannel {
 // Where data leave slowly: whose way out would slow what is slow.
 struct Egress {
   bool is_host = false;             // the way out of hosts to other hosts; false: of single ranks
+  bool is_row = false;              // all of `sides` together: ranks in a row whose files name no host
   std::vector<int32_t> sides;       // indices of ranks, or of the job's clocks (one a host), that fit equally well
   std::vector<SlowChannel> slow;    // what it explains
   size_t predicted = 0;             // channels that should be slow if it is the first of `sides`
@@ -37,7 +38,8 @@ struct Egress {
 
 // The ranks or hosts whose way out explains the slow channels: those whose channels and the slow ones overlap best
 // (Jaccard index), then the same for what is left, as long as over half of the union is common. Only channels that had
-// something to be held against count. O(members) per egress found.
+// something to be held against count. Where no file names its host, ranks in a row all of whose sends are slow pass for
+// one. O(members) per egress found.
 [[nodiscard]] std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels,
                                            std::vector<SlowChannel> slow, Against against);
 

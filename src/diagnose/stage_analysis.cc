@@ -20,7 +20,7 @@ namespace {
 // last one has the head and the loss besides.
 constexpr int kNaturalPercent = 30;
 constexpr int kNaturalPercentOfLast = 50;
-constexpr double kSlow = 1.08;  // calls of a stage that take so much longer are slow ones
+constexpr double kSlow = 1.05;  // calls of a stage that take so much longer are slow ones
 
 struct Stage {
   int32_t number = 0;
@@ -69,8 +69,10 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references);
   Candidate candidate;
   report::Finding& finding = candidate.finding;
-  finding.cause = "stage-imbalance";
-  finding.id = "stage-imbalance-" + std::to_string(stage.number);
+  // Layers are not cut differently by what a stage waits for its batches.
+  const bool is_input = why.by_class[static_cast<size_t>(pattern::WorkClass::kInput)] * 10 >= why.total * 6;
+  finding.cause = is_input ? "slow-input" : "stage-imbalance";
+  finding.id = finding.cause + "-stage-" + std::to_string(stage.number);
   FillScope(job, stage.ranks, &finding.scope);
   finding.scope.stage = stage.number;
   finding.scope.function = why.function;
@@ -79,7 +81,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.sentence = "All ranks of stage " + std::to_string(stage.number) + " take " + Milliseconds(Median(stage.own)) +
                      " of own time per step, the other stages " + Milliseconds(Median(others)) +
                      (why.function.empty() ? "" : ", mostly in " + why.brief) + ".";
-  finding.suggestion = "move layers from this stage to the others";
+  finding.suggestion = is_input ? "more loader workers and prefetching on the ranks of this stage"
+                                : "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
   finding.evidence.push_back({"own time per step", Milliseconds(Median(stage.own)), "",
@@ -91,20 +94,23 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   return candidate;
 }
 
-// Without devices: how much longer each call of the stage's ranks takes than on the other stages, where all do; else 1.
-// That much of what the stage takes longer is slowness: it has no more to do.
+// How much longer each kernel of the stage's ranks (without devices, each call) takes than on the other stages, where
+// all do; else 1. That much of what the stage takes longer is slowness: it has no more to do.
 double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
-  if (job.ranks.front().has_device) return 1;
-  constexpr size_t kManyFunctions = 8;
+  const bool has_device = job.ranks.front().has_device;
+  const size_t least_functions = has_device ? 4 : 8;
+  const auto times_of = [&](size_t r) {
+    return has_device ? TimesOfKernels(job.ranks[r]) : TimesOfCalls(job.ranks[r]);
+  };
   std::vector<CallTimes> times;
   for (const Stage& other : stages) {
-    if (other.number != stage.number) times.push_back(TimesOfCalls(job.ranks[other.ranks.front()]));
+    if (other.number != stage.number) times.push_back(times_of(other.ranks.front()));
   }
-  const CallTimes others = MiddleOf(times);
+  const CallTimes others = TimesAmong(times, 0.5, 1);
   double least = std::numeric_limits<double>::infinity();
   for (const size_t r : stage.ranks) {
-    const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[r]), others);
-    if (calls.functions < kManyFunctions || !calls.alike) return 1;
+    const CallRatio calls = CompareCalls(times_of(r), others);
+    if (calls.functions < least_functions || !calls.alike) return 1;
     least = std::min(least, calls.ratio);
   }
   return std::max(1.0, least);
@@ -140,7 +146,8 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (slowness > kSlow && is_natural(own / slowness)) {
       candidate.at_most_info = true;
       candidate.finding.sentence += " Each call takes " + FormatRatio(slowness) + " the time, too.";
-      candidate.finding.suggestion = "look at the hosts of this stage first: more layers would be more calls";
+      candidate.finding.suggestion =
+          "look at the devices and hosts of this stage first: more layers would be more calls";
     }
     out->candidates.push_back(std::move(candidate));
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace headway::diagnose {
@@ -88,6 +89,15 @@ Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank)
   return suspect;
 }
 
+namespace {
+
+void SortByTotal(std::vector<Suspect>* suspects) {
+  std::stable_sort(suspects->begin(), suspects->end(),
+                   [](const Suspect& a, const Suspect& b) { return a.total > b.total; });
+}
+
+}  // namespace
+
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   std::vector<Suspect> suspects;
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
@@ -95,9 +105,35 @@ std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
     if (suspect.struck == 0 && in.job.ranks[r].has_device) suspect = Look(in.job, in.beside_compute, r);
     if (suspect.struck > 0) suspects.push_back(std::move(suspect));
   }
-  std::stable_sort(suspects.begin(), suspects.end(),
-                   [](const Suspect& a, const Suspect& b) { return a.total > b.total; });
+  SortByTotal(&suspects);
   return suspects;
+}
+
+std::vector<Suspect> LookAgain(const AnalysisInput& in, const std::vector<Suspect>& found,
+                               const std::set<size_t>& explained, ExcessTable* table) {
+  constexpr size_t kLeastPeers = 3;
+  std::set<size_t> slow;
+  std::map<int32_t, size_t> left;  // by class that has slow ranks: those without
+  for (const Suspect& suspect : found) {
+    slow.insert(suspect.rank);
+    const int32_t c = in.job.peer_class[suspect.rank];
+    const auto it = left.try_emplace(c, in.job.classes[static_cast<size_t>(c)].size()).first;
+    --it->second;
+  }
+  if (slow.empty()) return {};
+  *table = ComputeExcess(in.job, OwnPart::kAll, slow);
+  std::vector<Suspect> out;
+  for (const auto& [c, peers] : left) {
+    if (peers <= kLeastPeers) continue;
+    for (const int32_t r : in.job.classes[static_cast<size_t>(c)]) {
+      const auto rank = static_cast<size_t>(r);
+      if (slow.count(rank) > 0 || explained.count(rank) > 0) continue;
+      Suspect suspect = Look(in.job, *table, rank);
+      if (suspect.struck > 0) out.push_back(std::move(suspect));
+    }
+  }
+  SortByTotal(&out);
+  return out;
 }
 
 }  // namespace headway::diagnose

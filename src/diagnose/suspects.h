@@ -2,6 +2,7 @@
 // Ranks whose own time is longer than their peers', and in which steps.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "diagnose/analysis.h"
@@ -14,6 +15,7 @@ struct Suspect {
   Nanos total = 0;
   size_t struck = 0;
   const ExcessTable* table = nullptr;  // what `cost` is taken from
+  bool is_part = false;                // another cause strikes the rank too: which steps are whose is settled
 
   [[nodiscard]] std::vector<size_t> StruckSteps() const;
 };
@@ -29,5 +31,11 @@ struct Suspect {
 //   - over all steps, where its usual excess stands out of its peers' and of what the mean over the steps can be off
 //   by.
 [[nodiscard]] std::vector<Suspect> FindSuspects(const AnalysisInput& in);
+
+// Where several ranks of a class are slow they hide one that is less so: how far the class is apart says nothing any
+// more. Looks at the others again without those `found` (and without those that are `explained` otherwise). `table`:
+// what the new suspects' costs are taken from; it has to outlive them. Longest first.
+[[nodiscard]] std::vector<Suspect> LookAgain(const AnalysisInput& in, const std::vector<Suspect>& found,
+                                             const std::set<size_t>& explained, ExcessTable* table);
 
 }  // namespace headway::diagnose

@@ -12,6 +12,7 @@
 #include "trace/p2p_flow.h"
 #include "trace/p2p_offset.h"
 #include "trace/p2p_partners.h"
+#include "trace/p2p_stride.h"
 
 namespace headway::trace {
 namespace {
@@ -276,12 +277,41 @@ class PointToPointMatcher {
         ranks[i] = ranks[j] = -1;
       }
       std::erase(ranks, -1);
+    } else if (ranks.size() <= kMost && PairLonelyStages()) {
+      return;
     }
     for (const int32_t r : ranks) out_.unmatched += static_cast<int64_t>(lonely_[r].size());
     if (!ranks.empty()) {
       out_.notes.push_back("sends and receives of " + std::to_string(ranks.size()) +
                            " ranks name neither peer nor group, and no partner fits: left out");
     }
+  }
+
+  // Longer pipelines: each stream of a rank is one direction to one neighbour. False = they are not, or none fit.
+  bool PairLonelyStages() {
+    std::vector<LaneFlow> flows;
+    for (const auto& [r, traffic] : lonely_) {
+      const RankComms& rank = ranks_[static_cast<size_t>(r)];
+      AddFlows(rank, r, true, traffic.sends, &flows);
+      AddFlows(rank, r, false, traffic.receives, &flows);
+      // Ends of a host's messages tell nothing, nor do kernels that send and receive.
+      if (!traffic.both.empty() || IsHostMessage(rank, Row(static_cast<size_t>(r), flows.back().rows[0]))) return false;
+    }
+    const auto fit = [&](size_t i, size_t j) {
+      const CommSequence a = Sequence(flows[i].rank_index, flows[i].rows);
+      const CommSequence b = Sequence(flows[j].rank_index, flows[j].rows);
+      const Togetherness together = JudgeTogether(a, b, Offset(flows[i].rank_index, flows[j].rank_index, a[0].start));
+      return PartnerFit{together.score, together.scatter, true};
+    };
+    const auto pairs = PairByStride(flows, fit);
+    for (const LaneFlow& flow : flows) out_.unmatched += pairs.empty() ? 0 : static_cast<int64_t>(flow.rows.size());
+    for (const auto& [i, j] : pairs) {
+      const LaneFlow &from = flows[flows[i].sends ? i : j], &to = flows[flows[i].sends ? j : i];
+      out_.unmatched -= static_cast<int64_t>(from.rows.size() + to.rows.size());  // PairRows counts them
+      PairRows(from.rank_index, from.rows, to.rank_index, to.rows,
+               {std::min(from.rank, to.rank), std::max(from.rank, to.rank), {}, true});
+    }
+    return !pairs.empty();
   }
 
   PartnerFit LonelyFit(int32_t a, int32_t b) {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that no other rank runs the same program as (a pipeline with one rank a stage) have no peers to be held
+// against. Their kernels and functions have: the same kernel, or the same function, takes as long wherever it is
+// called.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/call_times.h"
+#include "diagnose/cause.h"
+#include "diagnose/host_functions.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using pattern::WorkClass;
+
+constexpr size_t kMostOthers = 16;
+constexpr size_t kLeastKernels = 4;
+constexpr double kSlowDevice = 1.05;  // kernels of healthy devices agree within two per cent
+constexpr double kSlowFunction = 3;   // functions do other things on other ranks
+constexpr int kFunctionPercent = 2;   // of the step
+
+std::vector<size_t> OthersOf(const Job& job, size_t rank) {
+  std::vector<size_t> all, out;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (r != rank) all.push_back(r);
+  }
+  if (all.size() <= kMostOthers) return all;
+  for (size_t k = 0; k < kMostOthers; ++k) out.push_back(all[k * all.size() / kMostOthers]);
+  return out;
+}
+
+// How much longer the rank's kernels take than those of the others, who agree with one another; 1 = they do not.
+double SlownessOfKernels(const Job& job, size_t rank, const std::vector<size_t>& others) {
+  std::vector<CallTimes> times;
+  for (const size_t r : others) times.push_back(TimesOfKernels(job.ranks[r]));
+  const CallTimes usual = TimesAmong(times, 0.5, 1);
+  const CallRatio mine = CompareCalls(TimesOfKernels(job.ranks[rank]), usual);
+  if (mine.functions < kLeastKernels || !mine.alike || mine.ratio < kSlowDevice) return 1;
+  const bool agree = std::all_of(times.begin(), times.end(), [&](const CallTimes& other) {
+    const CallRatio theirs = CompareCalls(other, usual);
+    return theirs.functions < kLeastKernels || (theirs.ratio - 1) * 3 <= mine.ratio - 1;
+  });
+  return agree ? mine.ratio : 1;
+}
+
+void Finish(const Job& job, size_t rank, const std::string& cause, Candidate* candidate) {
+  report::Finding& finding = candidate->finding;
+  const size_t self[] = {rank};
+  finding.cause = cause;
+  FillScope(job, self, &finding.scope);
+  finding.id = cause + "-lone-" + std::to_string(job.ranks[rank].meta.rank);
+  finding.headline = Who(job, finding.scope);
+  finding.when = ClassifyWhen(candidate->excess, job.steps);
+  finding.confidence = report::Confidence::kLikely;
+  RemoveOwnTime(job, rank, {}, candidate->excess, &candidate->edit);
+}
+
+void CheckDevice(const Job& job, size_t rank, const std::vector<size_t>& others, AnalysisOutput* out) {
+  const double slowness = SlownessOfKernels(job, rank, others);
+  if (slowness <= 1) return;
+  Candidate candidate;
+  candidate.excess.assign(job.num_steps(), 0);
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    const pattern::Step* step = job.StepOf(rank, s);
+    if (step == nullptr) continue;
+    const auto compute = static_cast<double>(step->by_class[static_cast<size_t>(WorkClass::kCompute)]);
+    candidate.excess[s] = static_cast<Nanos>((1 - 1 / slowness) * compute);
+  }
+  Finish(job, rank, "slow-device", &candidate);
+  report::Finding& finding = candidate.finding;
+  finding.sentence = "Call by call its compute kernels take " + FormatRatio(slowness) +
+                     " the time the same kernels take on the other ranks.";
+  finding.suggestion = "check power, cooling and clocks of this device, or move the rank";
+  finding.confidence_reason = "no other rank runs the same program; the other devices agree on the same kernels";
+  out->candidates.push_back(std::move(candidate));
+}
+
+struct Function {
+  std::string_view name;
+  WorkClass work_class = WorkClass::kHost;
+  Nanos total = 0;
+  int64_t calls = 0;
+};
+
+std::map<std::string_view, Function> HostsOwnFunctions(const pattern::RankPattern& rank) {
+  std::map<std::string_view, Function> out;
+  for (size_t f = 0; f < rank.functions.size(); ++f) {
+    const pattern::FunctionName& name = (*rank.function_table)[f];
+    if (!IsHostsOwn(name) || name.name.front() == '(') continue;
+    Function& function = out[name.name];
+    function.name = name.name;
+    function.work_class = name.work_class;
+    function.total += rank.functions[f].total;
+    function.calls += rank.functions[f].calls;
+  }
+  return out;
+}
+
+// Own time of the function on the rank beyond `usual` a call, by step.
+std::vector<Nanos> BeyondUsual(const AnalysisInput& in, size_t rank, const Function& function, double usual) {
+  std::vector<Nanos> out(in.job.num_steps(), 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    const size_t step[] = {s};
+    const std::vector<FunctionView::Cell> cells = in.view->Sum(rank, step);
+    Nanos own = 0;
+    int64_t calls = 0;
+    for (size_t n = 0; n < cells.size(); ++n) {
+      if (in.view->name(static_cast<FunctionView::Node>(n)) != function.name) continue;
+      own += cells[n].own;
+      calls += cells[n].calls;
+    }
+    out[s] = std::max<Nanos>(0, own - static_cast<Nanos>(usual * static_cast<double>(calls)));
+  }
+  return out;
+}
+
+std::string CauseOf(const Function& function) {
+  if (const std::string_view stall = StallOfName(std::string(function.name)); !stall.empty()) return std::string(stall);
+  return function.work_class == WorkClass::kInput ? "slow-input" : "slow-host-code";
+}
+
+void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, AnalysisOutput* out) {
+  const Job& job = in.job;
+  std::vector<CallTimes> times;
+  for (const size_t r : others) times.push_back(TimesOfCalls(job.ranks[r]));
+  const CallTimes usual = TimesAmong(times, 0.5, 1);
+  for (const auto& [name, function] : HostsOwnFunctions(job.ranks[rank])) {
+    const auto it = usual.find(name);
+    if (it == usual.end() || function.calls == 0) continue;
+    const double mine = static_cast<double>(function.total) / static_cast<double>(function.calls);
+    if (mine < kSlowFunction * it->second) continue;
+    Candidate candidate;
+    candidate.excess = BeyondUsual(in, rank, function, it->second);
+    Nanos sum = 0;
+    for (const Nanos x : candidate.excess) sum += x;
+    if (sum * 100 < job.median_step * static_cast<Nanos>(job.num_steps()) * kFunctionPercent) continue;
+    Finish(job, rank, CauseOf(function), &candidate);
+    report::Finding& finding = candidate.finding;
+    finding.scope.function = ShortFrame(std::string(name));
+    finding.id += "-" + finding.scope.function;
+    finding.sentence = "A call of " + finding.scope.function + " takes " + FormatDuration(static_cast<Nanos>(mine)) +
+                       " here and " + FormatDuration(static_cast<Nanos>(it->second)) +
+                       " on the other ranks that call it.";
+    finding.suggestion = "look at what this function does on this rank";
+    finding.confidence_reason = "no other rank runs the same program; other ranks call the same function";
+    out->candidates.push_back(std::move(candidate));
+  }
+}
+
+}  // namespace
+
+void RunLoneRanksAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  const Job& job = in.job;
+  if (job.num_ranks() < 3 || job.num_steps() == 0) return;
+  for (const std::vector<int32_t>& members : job.classes) {
+    if (members.size() != 1) continue;
+    const auto rank = static_cast<size_t>(members.front());
+    const std::vector<size_t> others = OthersOf(job, rank);
+    if (job.ranks[rank].has_device) CheckDevice(job, rank, others, out);
+    CheckFunctions(in, rank, others, out);
+  }
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that a rank loses in one piece, told from those it takes longer throughout.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "diagnose/suspects.h"
+
+namespace headway::diagnose {
+
+// Sum over `steps` of the longest stretch without a break on `rank`, beyond those that its peers spend in the same
+// function: theirs in others have other reasons. O(steps x peers).
+[[nodiscard]] Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
+                                       std::span<const size_t> steps);
+
+// A rank may be slow in many steps and stand still in one: two causes. Takes the few steps whose excess lies in one
+// piece from the suspects whose other steps have nothing of that kind, and returns them as suspects of their own.
+// O(struck steps x peers).
+[[nodiscard]] std::vector<Suspect> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "diagnose/excess.h"
+#include "diagnose/ring_order.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+constexpr size_t kLeastCalls = 6;
+constexpr size_t kLeastSteps = 2;              // between members whose clocks agree
+constexpr Nanos kLeastHop = 8 * kMicrosecond;  // what members of a healthy ring may be apart by
+
+// Rank index and how long before the last member of its clock it ends, one value a collective.
+using Lags = std::map<int32_t, std::vector<Nanos>>;
+// Members in the order they end, the last one first, with the middle of their lags.
+using Chain = std::vector<std::pair<Nanos, int32_t>>;
+
+Nanos EndOf(const Job& job, const trace::CollectiveMember& member) {
+  const auto& rows = job.ranks[static_cast<size_t>(member.rank_index)].comms.instances;
+  const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
+  return trace::Align(job.comms.clocks[static_cast<size_t>(clock)], rows[static_cast<size_t>(member.instance)].end);
+}
+
+// `group_of`: by rank index; members of one group are held against each other.
+std::map<int32_t, Lags> LagsByGroup(const Job& job, std::span<const size_t> collectives,
+                                    const std::vector<int32_t>& group_of) {
+  std::map<int32_t, Lags> out;
+  for (const size_t c : collectives) {
+    std::map<int32_t, Nanos> last;
+    for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
+      const int32_t group = group_of[static_cast<size_t>(member.rank_index)];
+      const auto [it, fresh] = last.try_emplace(group, EndOf(job, member));
+      it->second = std::max(it->second, EndOf(job, member));
+    }
+    for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
+      const int32_t group = group_of[static_cast<size_t>(member.rank_index)];
+      out[group][member.rank_index].push_back(last[group] - EndOf(job, member));
+    }
+  }
+  return out;
+}
+
+Chain ChainOf(const Lags& lags) {
+  Chain out;
+  for (const auto& [rank, values] : lags) out.emplace_back(Median(values), rank);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// From each member to the next: by how much, and by how much that varies between collectives.
+void AddSteps(const Chain& chain, const Lags& lags, std::vector<Nanos>* steps, std::vector<Nanos>* scatter) {
+  for (size_t i = 0; i + 1 < chain.size(); ++i) {
+    const std::vector<Nanos>& a = lags.at(chain[i].second);
+    const std::vector<Nanos>& b = lags.at(chain[i + 1].second);
+    const Nanos step = chain[i + 1].first - chain[i].first;
+    steps->push_back(step);
+    for (size_t k = 0; k < std::min(a.size(), b.size()); ++k) scatter->push_back(std::abs(b[k] - a[k] - step));
+  }
+}
+
+// The even step of all chains; 0 = there is none.
+Nanos HopOf(const std::map<int32_t, Lags>& groups) {
+  std::vector<Nanos> steps, scatter;
+  for (const auto& [group, lags] : groups) AddSteps(ChainOf(lags), lags, &steps, &scatter);
+  if (steps.size() < kLeastSteps) return 0;
+  const Nanos hop = Median(steps);
+  const bool even =
+      std::all_of(steps.begin(), steps.end(), [&](Nanos x) { return x * 10 >= hop * 6 && x * 10 <= hop * 16; });
+  return even && hop >= kLeastHop && hop >= 2 * Median(std::move(scatter)) ? hop : 0;
+}
+
+}  // namespace
+
+std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives) {
+  if (collectives.size() < kLeastCalls) return std::nullopt;
+  Nanos residual = 0;
+  for (const trace::CollectiveMember& member : job.comms.collectives[collectives.front()].members) {
+    const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
+    residual = std::max(residual, job.comms.clocks[static_cast<size_t>(clock)].residual);
+  }
+  const auto link = [&](const Chain& from, const Chain& to) {
+    return report::Link{job.ranks[static_cast<size_t>(from.back().second)].meta.rank,
+                        job.ranks[static_cast<size_t>(to.front().second)].meta.rank};
+  };
+  // All clocks agree: the order of all is known.
+  const auto together = LagsByGroup(job, collectives, std::vector<int32_t>(job.num_ranks(), 0));
+  if (const Nanos hop = HopOf(together); hop > 4 * residual) {
+    const Chain chain = ChainOf(together.begin()->second);
+    return RingStairs{hop, {link(chain, chain)}};
+  }
+  const auto by_host = LagsByGroup(job, collectives, job.comms.clock_of_rank);
+  if (by_host.size() != 2) return std::nullopt;
+  const Nanos hop = HopOf(by_host);
+  if (hop == 0) return std::nullopt;
+  const Chain a = ChainOf(by_host.begin()->second), b = ChainOf(by_host.rbegin()->second);
+  return RingStairs{hop, {link(a, b), link(b, a)}};
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/p2p_stride.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace headway::trace {
+namespace {
+
+constexpr double kFits = 0.6;
+
+using FlowsOf = std::map<RankId, std::vector<size_t>>;
+
+bool MayMatch(const LaneFlow& a, const LaneFlow& b) {
+  const auto [few, many] = std::minmax({a.rows.size(), b.rows.size()});
+  return a.rank != b.rank && a.sends != b.sends && many * 10 <= few * 11 + 10;
+}
+
+// The pairs at one distance.
+struct Layout {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  size_t rows = 0;    // that found a partner
+  Nanos scatter = 0;  // mean over the pairs
+};
+
+class StrideSearch {
+ public:
+  StrideSearch(std::span<const LaneFlow> flows, const std::function<PartnerFit(size_t, size_t)>& fit)
+      : flows_(flows), fit_(fit) {
+    for (size_t i = 0; i < flows.size(); ++i) of_rank_[flows[i].rank].push_back(i);
+  }
+
+  // Distances at which something of the lowest rank fits.
+  [[nodiscard]] std::set<RankId> Distances() const {
+    std::set<RankId> out;
+    for (const size_t i : of_rank_.begin()->second) {
+      for (size_t j = 0; j < flows_.size(); ++j) {
+        if (!MayMatch(flows_[i], flows_[j]) || fit_(i, j).score <= kFits) continue;
+        out.insert(flows_[j].rank - flows_[i].rank);
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] Layout At(RankId distance) const {
+    Layout out;
+    std::vector<bool> taken(flows_.size(), false);
+    for (const auto& [rank, mine] : of_rank_) {
+      const auto next = of_rank_.find(Next(rank, distance));
+      if (next != of_rank_.end()) PairRanks(mine, next->second, &taken, &out);
+    }
+    if (!out.pairs.empty()) out.scatter /= static_cast<Nanos>(out.pairs.size());
+    return out;
+  }
+
+ private:
+  [[nodiscard]] RankId Next(RankId rank, RankId distance) const {
+    const RankId first = of_rank_.begin()->first, last = of_rank_.rbegin()->first;
+    return rank + distance <= last ? rank + distance : rank + distance - (last - first + 1);
+  }
+
+  // Those whose ends agree best first.
+  void PairRanks(const std::vector<size_t>& mine, const std::vector<size_t>& theirs, std::vector<bool>* taken,
+                 Layout* out) const {
+    std::vector<std::tuple<Nanos, size_t, size_t>> candidates;
+    for (const size_t i : mine) {
+      for (const size_t j : theirs) {
+        if ((*taken)[i] || (*taken)[j] || !MayMatch(flows_[i], flows_[j])) continue;
+        const PartnerFit f = fit_(std::min(i, j), std::max(i, j));
+        if (f.score > kFits) candidates.emplace_back(f.scatter, i, j);
+      }
+    }
+    std::sort(candidates.begin(), candidates.end());
+    for (const auto& [scatter, i, j] : candidates) {
+      if ((*taken)[i] || (*taken)[j]) continue;
+      (*taken)[i] = (*taken)[j] = true;
+      out->pairs.emplace_back(i, j);
+      out->rows += flows_[i].rows.size() + flows_[j].rows.size();
+      out->scatter += scatter;
+    }
+  }
+
+  std::span<const LaneFlow> flows_;
+  const std::function<PartnerFit(size_t, size_t)>& fit_;
+  FlowsOf of_rank_;
+};
+
+}  // namespace
+
+void AddFlows(const RankComms& rank, int32_t rank_index, bool sends, const std::vector<int32_t>& rows,
+              std::vector<LaneFlow>* flows) {
+  std::map<int32_t, std::vector<int32_t>> by_lane;
+  for (const int32_t row : rows) by_lane[rank.instances[static_cast<size_t>(row)].local_group].push_back(row);
+  for (auto& [lane, of_lane] : by_lane) flows->push_back({rank.rank, rank_index, sends, std::move(of_lane)});
+}
+
+std::vector<std::pair<size_t, size_t>> PairByStride(std::span<const LaneFlow> flows,
+                                                    const std::function<PartnerFit(size_t, size_t)>& fit) {
+  if (flows.empty()) return {};
+  size_t all = 0;
+  for (const LaneFlow& flow : flows) all += flow.rows.size();
+  const StrideSearch search(flows, fit);
+  Layout best;
+  bool ambiguous = false;
+  for (const RankId distance : search.Distances()) {
+    Layout layout = search.At(distance);
+    if (layout.rows * 10 < all * 9) continue;
+    const bool closer = best.rows == 0 || layout.scatter < best.scatter;
+    const Nanos least = std::min(layout.scatter, best.scatter), most = std::max(layout.scatter, best.scatter);
+    ambiguous = best.rows > 0 && most <= 2 * least + 2 * kMicrosecond;
+    if (closer) best = std::move(layout);
+  }
+  if (ambiguous) return {};
+  return best.pairs;
+}
+
+}  // namespace headway::trace
