@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace headway::trace {
 namespace {
@@ -11,6 +12,7 @@ constexpr Nanos kFarthest = kSecond;  // distances above count as this
 constexpr Nanos kSkip = 2 * kSecond;  // what it costs to leave a row of the smaller side alone
 constexpr Nanos kImpossible = 4 * kSecond;
 constexpr Nanos kSlack = 20 * kMicrosecond;
+constexpr Nanos kOffAnchor = kSecond / 2;  // what it costs to pair a row of a step's edge with one inside
 constexpr int kPasses = 4;
 constexpr Nanos kOfEnds = 2;       // ns between ends that count as one
 constexpr Nanos kOfApart = 4;      // what each ns costs that two such rows lie apart
@@ -62,9 +64,23 @@ Nanos QuickestOf(const CommSequence& few, const CommSequence& many, const Offset
   return std::max<Nanos>(0, *at);
 }
 
+// By row: whether it is the first (or the last) of its step.
+std::vector<bool> Edges(const CommSequence& sequence, Anchor anchor) {
+  std::vector<bool> out(static_cast<size_t>(sequence.size()), false);
+  if (anchor == Anchor::kNone) return out;
+  const int32_t beside = anchor == Anchor::kFirst ? -1 : 1;
+  for (int32_t i = 0; i < sequence.size(); ++i) {
+    const int32_t other = i + beside;
+    const bool has_other = other >= 0 && other < sequence.size();
+    out[static_cast<size_t>(i)] = !has_other || sequence.StepNumber(other) != sequence.StepNumber(i);
+  }
+  return out;
+}
+
 // The ascending choice of least cost. `pairs` may be null.
-Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Nanos quickest,
-             FlowPairs* pairs) {
+Nanos ChooseFreely(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Anchor anchor,
+                   Nanos quickest, FlowPairs* pairs) {
+  const std::vector<bool> edge = Edges(few, anchor), edge_of_many = Edges(many, anchor);
   const auto n = static_cast<size_t>(few.size()), m = static_cast<size_t>(many.size());
   enum Step : uint8_t { kSkipMany, kSkipFew, kPair };
   std::vector<Nanos> cost(m + 1, 0), before(m + 1, 0);
@@ -79,9 +95,10 @@ Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine
     const bool on_host = IsHostMessage(*few.rank, mine);
     for (size_t j = 1; j <= m; ++j) {
       const CommInstance& theirs = many[static_cast<int32_t>(j) - 1];
-      const Nanos distance = !Agree(mine, theirs) ? kImpossible
-                             : on_host            ? HostDistance(mine, theirs, shift, quickest)
-                                                  : Distance(mine, theirs, shift);
+      Nanos distance = !Agree(mine, theirs) ? kImpossible
+                       : on_host            ? HostDistance(mine, theirs, shift, quickest)
+                                            : Distance(mine, theirs, shift);
+      if (edge[i - 1] != edge_of_many[j - 1]) distance = std::min(kImpossible, distance + kOffAnchor);
       Nanos best = before[j - 1] + distance;
       Step how = kPair;
       if (cost[j - 1] < best) {
@@ -106,6 +123,132 @@ Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine
   return n > 0 ? cost[m] : 0;
 }
 
+// Rows of one step: [begin, end) of a sequence.
+struct StepRows {
+  int32_t begin = 0, end = 0;
+
+  [[nodiscard]] int32_t size() const { return end - begin; }
+};
+
+std::map<int64_t, StepRows> BySteps(const CommSequence& sequence) {
+  std::map<int64_t, StepRows> out;
+  for (int32_t i = 0; i < sequence.size(); ++i) {
+    const auto [it, fresh] = out.try_emplace(sequence.StepNumber(i), StepRows{i, i});
+    it->second.end = i + 1;
+  }
+  return out;
+}
+
+CommSequence Part(const CommSequence& sequence, const StepRows& rows) {
+  return {sequence.rank, sequence.rank_index,
+          sequence.rows.subspan(static_cast<size_t>(rows.begin), static_cast<size_t>(rows.size()))};
+}
+
+using Pattern = std::vector<int32_t>;  // by row of `few` in a step: the row of `many`
+
+// A schedule repeats step by step, so one pattern serves all steps: the one with the smallest sum over `steps`, which
+// have as many rows each. A single step's times may mislead.
+class PatternSearch {
+ public:
+  PatternSearch(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Anchor anchor,
+                Nanos quickest)
+      : few_(few), many_(many), offset_(offset), anchor_(anchor), quickest_(quickest) {}
+
+  void Add(const StepRows& few, const StepRows& many) {
+    n_ = static_cast<size_t>(few.size());
+    m_ = static_cast<size_t>(many.size());
+    cost_.resize(n_ * m_, 0);
+    const CommSequence x = Part(few_, few), y = Part(many_, many);
+    for (size_t i = 0; i < n_; ++i) {
+      const CommInstance& mine = x[static_cast<int32_t>(i)];
+      const Nanos shift = offset_.At(mine.start);
+      const bool on_host = IsHostMessage(*x.rank, mine);
+      for (size_t j = i; j + n_ <= m_ + i; ++j) {
+        const CommInstance& theirs = y[static_cast<int32_t>(j)];
+        const bool off = (anchor_ == Anchor::kFirst && (i == 0) != (j == 0)) ||
+                         (anchor_ == Anchor::kLast && (i + 1 == n_) != (j + 1 == m_));
+        cost_[i * m_ + j] += (off ? kOffAnchor : 0) + (!Agree(mine, theirs) ? kImpossible
+                                                       : on_host ? HostDistance(mine, theirs, shift, quickest_)
+                                                                 : Distance(mine, theirs, shift));
+      }
+    }
+  }
+
+  Nanos Best(Pattern* pattern) const {
+    constexpr Nanos kNever = INT64_MAX / 2;
+    std::vector<Nanos> best((n_ + 1) * (m_ + 1), kNever);  // of the first i rows with some of the first j
+    for (size_t j = 0; j <= m_; ++j) best[j] = 0;
+    const auto at = [&](size_t i, size_t j) -> Nanos& { return best[i * (m_ + 1) + j]; };
+    for (size_t i = 1; i <= n_; ++i) {
+      for (size_t j = i; j <= m_; ++j) {
+        const bool may = j + n_ <= m_ + i;
+        const Nanos pair = may ? at(i - 1, j - 1) + cost_[(i - 1) * m_ + j - 1] : kNever;
+        at(i, j) = std::min(at(i, j - 1), pair);
+      }
+    }
+    pattern->assign(n_, 0);
+    for (size_t i = n_, j = m_; i > 0; --j) {
+      if (at(i, j) == at(i, j - 1)) continue;
+      (*pattern)[--i] = static_cast<int32_t>(j - 1);
+    }
+    return at(n_, m_);
+  }
+
+ private:
+  const CommSequence &few_, &many_;
+  const OffsetLine& offset_;
+  Anchor anchor_;
+  Nanos quickest_;
+  size_t n_ = 0, m_ = 0;
+  std::vector<Nanos> cost_;  // by row of few and of many, summed over steps
+};
+
+// Whether each step of `few` can be held against the same step of `many`.
+bool IsRegular(const CommSequence& few, const CommSequence& many) {
+  const std::map<int64_t, StepRows> of_many = BySteps(many);
+  const std::map<int64_t, StepRows> of_few = BySteps(few);
+  return std::all_of(of_few.begin(), of_few.end(), [&](const auto& step) {
+    const auto it = of_many.find(step.first);
+    return step.first >= 0 && it != of_many.end() && it->second.size() >= step.second.size();
+  });
+}
+
+// The ascending choice of least cost, by one pattern for all steps of the usual size. `pairs` may be null.
+Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Anchor anchor, Nanos quickest,
+             FlowPairs* pairs) {
+  constexpr size_t kLeastSteps = 3;
+  if (!IsRegular(few, many)) return ChooseFreely(few, many, offset, anchor, quickest, pairs);
+  const std::map<int64_t, StepRows> of_many = BySteps(many);
+  std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<StepRows, StepRows>>> by_size;
+  for (const auto& [step, rows] : BySteps(few)) {
+    by_size[{rows.size(), of_many.at(step).size()}].emplace_back(rows, of_many.at(step));
+  }
+  Nanos cost = 0;
+  for (const auto& [size, steps] : by_size) {
+    if (steps.size() < kLeastSteps) {
+      for (const auto& [mine, theirs] : steps) {
+        FlowPairs here;
+        cost += ChooseFreely(Part(few, mine), Part(many, theirs), offset, anchor, quickest,
+                             pairs != nullptr ? &here : nullptr);
+        for (const auto& [i, j] : here) pairs->emplace_back(mine.begin + i, theirs.begin + j);
+      }
+      continue;
+    }
+    PatternSearch search(few, many, offset, anchor, quickest);
+    for (const auto& [mine, theirs] : steps) search.Add(mine, theirs);
+    Pattern pattern;
+    cost += search.Best(&pattern);
+    if (pairs == nullptr) continue;
+    for (const auto& [mine, theirs] : steps) {
+      for (size_t i = 0; i < pattern.size(); ++i) {
+        pairs->emplace_back(mine.begin + static_cast<int32_t>(i), theirs.begin + pattern[i]);
+      }
+    }
+  }
+  if (pairs != nullptr) std::sort(pairs->begin(), pairs->end());
+  return cost;
+}
+
 }  // namespace
 
 FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std::optional<Nanos> offset) {
@@ -123,21 +266,29 @@ FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std:
   return pairs;
 }
 
-Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset) {
-  return Choose(few, many, offset, 0, nullptr);
+Anchors AnchorsOf(const CommSequence& sends, const CommSequence& receives) {
+  if (sends.size() == 0 || receives.size() == 0) return {};
+  const bool is_first = sends[0].start < receives[0].start;
+  return is_first ? Anchors{Anchor::kFirst, Anchor::kLast} : Anchors{Anchor::kLast, Anchor::kFirst};
 }
 
-FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset) {
-  if (static_cast<int64_t>(few.size()) * many.size() > kMostCells) return ByTime(few, many, offset.At(few[0].start));
+Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Anchor anchor) {
+  return Choose(few, many, offset, anchor, 0, nullptr);
+}
+
+FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Anchor anchor) {
+  if (!IsRegular(few, many) && static_cast<int64_t>(few.size()) * many.size() > kMostCells) {
+    return ByTime(few, many, offset.At(few[0].start));
+  }
   FlowPairs pairs;
-  Choose(few, many, offset, 0, &pairs);
+  Choose(few, many, offset, anchor, 0, &pairs);
   // Rows that touch by chance are beside each other for less than a transfer takes.
   for (Nanos quickest = 0, pass = 0; pass < kPasses; ++pass) {
     const Nanos next = QuickestOf(few, many, offset, pairs);
     if (next <= quickest) break;
     quickest = next;
     pairs.clear();
-    Choose(few, many, offset, quickest, &pairs);
+    Choose(few, many, offset, anchor, quickest, &pairs);
   }
   return pairs;
 }

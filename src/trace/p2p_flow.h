@@ -29,13 +29,30 @@ struct OffsetLine {
   }
 };
 
+// What a pipeline's schedule tells of two neighbours: whatever an inner stage gets in a step, the first comes from the
+// stage before it, and the last of what it gets back from the one behind it.
+enum class Anchor : uint8_t {
+  kNone,
+  kFirst,  // forward: the first row of a step in `few` belongs to the first in `many`
+  kLast,   // backward: the last to the last
+};
+
+struct Anchors {
+  Anchor sends = Anchor::kNone, receives = Anchor::kNone;
+};
+// Of what an end of the pipeline sends and receives: the first stage begins with a send, the last with a receive.
+[[nodiscard]] Anchors AnchorsOf(const CommSequence& sends, const CommSequence& receives);
+
 // All rows of `few` with some of `many` (the rest belongs to another neighbour): the ascending choice with the smallest
-// sum of distances, where nothing is received before it was sent. A distance is that of the ends; on a host, how long
-// both rows last beside each other: whoever comes later waits least. `offset` = clock of many - clock of few.
-// O(few * many); above kMostCells by overlap in time, in one pass.
-[[nodiscard]] FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset);
+// sum of distances, where nothing is received before it was sent. A schedule repeats: of steps with as many rows each
+// one choice serves all, that of the smallest sum over them. A distance is that of the ends; on a host, how long both
+// rows last beside each other: whoever comes later waits least. `offset` = clock of many - clock of few. O(few * many);
+// above kMostCells by overlap in time, in one pass.
+[[nodiscard]] FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset,
+                                     Anchor anchor = Anchor::kNone);
 // The sum of distances of that choice, whatever the size.
-[[nodiscard]] Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset);
+[[nodiscard]] Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset,
+                                  Anchor anchor = Anchor::kNone);
 inline constexpr int64_t kMostCells = 4'000'000;
 
 }  // namespace headway::trace

@@ -218,15 +218,17 @@ class PointToPointMatcher {
     const int32_t a = index_of_rank_.at(order[end]), b = index_of_rank_.at(order[next]);
     const PairKey key{std::min(order[end], order[next]), std::max(order[end], order[next]), DescOf(group), true};
     Traffic &mine = *stages[end], &theirs = *stages[next];
-    const OffsetLine offset = OffsetOfNeighbours(a, mine, b, theirs);
-    Extract(a, &mine.sends, b, &theirs.receives, offset, key);
-    Extract(a, &mine.receives, b, &theirs.sends, offset, key);
-    Extract(a, &mine.both, b, &theirs.both, offset, key);
+    const Anchors anchors = AnchorsOf(Sequence(a, mine.sends), Sequence(a, mine.receives));
+    const OffsetLine offset = OffsetOfNeighbours(a, mine, b, theirs, anchors);
+    Extract(a, &mine.sends, b, &theirs.receives, offset, anchors.sends, key);
+    Extract(a, &mine.receives, b, &theirs.sends, offset, anchors.receives, key);
+    Extract(a, &mine.both, b, &theirs.both, offset, Anchor::kNone, key);
     return true;
   }
 
   // Clock of b - clock of a.
-  [[nodiscard]] OffsetLine OffsetOfNeighbours(int32_t a, const Traffic& of_a, int32_t b, const Traffic& of_b) {
+  [[nodiscard]] OffsetLine OffsetOfNeighbours(int32_t a, const Traffic& of_a, int32_t b, const Traffic& of_b,
+                                              const Anchors& anchors) {
     const auto& rows = ranks_[static_cast<size_t>(a)].instances;
     const Nanos first = rows.front().start, last = rows.back().start;
     if (const std::optional<Nanos> known = Offset(a, b, first)) {
@@ -239,18 +241,18 @@ class PointToPointMatcher {
       return line;
     }
     out_.guessed_clocks = true;
-    const std::array<NeighbourFlow, 3> flows{{{Sequence(a, of_a.sends), Sequence(b, of_b.receives)},
-                                              {Sequence(a, of_a.receives), Sequence(b, of_b.sends)},
-                                              {Sequence(a, of_a.both), Sequence(b, of_b.both)}}};
+    const std::array<NeighbourFlow, 3> flows{{{Sequence(a, of_a.sends), Sequence(b, of_b.receives), anchors.sends},
+                                              {Sequence(a, of_a.receives), Sequence(b, of_b.sends), anchors.receives},
+                                              {Sequence(a, of_a.both), Sequence(b, of_b.both), Anchor::kNone}}};
     return OffsetByTraffic(flows).value_or(OffsetLine(0));
   }
 
   // Pairs rows of `few` with some of `many` and takes both out of the lists.
   void Extract(int32_t a, std::vector<int32_t>* few, int32_t b, std::vector<int32_t>* many, const OffsetLine& offset,
-               const PairKey& key) {
+               Anchor anchor, const PairKey& key) {
     if (few->empty() || many->empty()) return;
     const CommSequence x = Sequence(a, *few), y = Sequence(b, *many);
-    for (const auto& [i, j] : PairWithSome(x, y, offset)) {
+    for (const auto& [i, j] : PairWithSome(x, y, offset, anchor)) {
       Keep(a, (*few)[static_cast<size_t>(i)], b, (*many)[static_cast<size_t>(j)], key);
       (*few)[static_cast<size_t>(i)] = (*many)[static_cast<size_t>(j)] = -1;
     }
@@ -273,7 +275,12 @@ class PointToPointMatcher {
     if (pairs_only && ranks.size() <= kMost) {
       const auto fit = [&](size_t i, size_t j) { return LonelyFit(ranks[i], ranks[j]); };
       for (const auto& [i, j] : ChoosePartners(ranks.size(), fit)) {
-        PairLonelyRanks(ranks[i], ranks[j]);
+        const int32_t a = ranks[i], b = ranks[j];
+        const RankId x = ranks_[static_cast<size_t>(a)].rank, y = ranks_[static_cast<size_t>(b)].rank;
+        const PairKey key{std::min(x, y), std::max(x, y), {}, true};
+        PairRows(a, lonely_[a].sends, b, lonely_[b].receives, key);
+        PairRows(b, lonely_[b].sends, a, lonely_[a].receives, key);
+        PairRows(a, lonely_[a].both, b, lonely_[b].both, key);
         ranks[i] = ranks[j] = -1;
       }
       std::erase(ranks, -1);
@@ -331,14 +338,6 @@ class PointToPointMatcher {
     }
     fit.score = flows > 0 ? sum / flows : 0;
     return fit;
-  }
-
-  void PairLonelyRanks(int32_t a, int32_t b) {
-    const RankId x = ranks_[static_cast<size_t>(a)].rank, y = ranks_[static_cast<size_t>(b)].rank;
-    const PairKey key{std::min(x, y), std::max(x, y), {}, true};
-    PairRows(a, lonely_[a].sends, b, lonely_[b].receives, key);
-    PairRows(b, lonely_[b].sends, a, lonely_[a].receives, key);
-    PairRows(a, lonely_[a].both, b, lonely_[b].both, key);
   }
 
   void Publish() {

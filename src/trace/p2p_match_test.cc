@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
 #include <vector>
 
 #include "trace/comm.h"
@@ -105,6 +107,60 @@ TEST(PairWithSome, TakesTheNearestEndsInOrder) {
   const FlowPairs pairs = PairWithSome({&a, 0, few}, {&b, 1, many}, 0);
   ASSERT_EQ(pairs.size(), 5u);
   for (const auto& [i, j] : pairs) EXPECT_EQ(j, 2 * i);
+}
+
+// Five steps of 100 ms; in each two sends that end at 5 and 45 ms, and four receives, the first and third of which are
+// theirs and end with them.
+struct Schedule {
+  RankComms a, b;
+  std::vector<int32_t> few, many;
+
+  // Ends of the receives of a step, in ms.
+  explicit Schedule(const std::function<std::array<int, 4>(int)>& ends) {
+    a.groups = b.groups = {{.is_device = true}};
+    for (int step = 0; step < 5; ++step) {
+      a.step_numbers.push_back(step);
+      b.step_numbers.push_back(step);
+      const auto add = [&](RankComms* rank, std::vector<int32_t>* rows, CommOp op, int end) {
+        rows->push_back(static_cast<int32_t>(rank->instances.size()));
+        rank->instances.push_back(Row(op, 100 * step + end - 3, 100 * step + end, -1, 0));
+        rank->instances.back().step = step;
+      };
+      for (const int end : {5, 45}) add(&a, &few, CommOp::kSend, end);
+      for (const int end : ends(step)) add(&b, &many, CommOp::kRecv, end);
+    }
+  }
+  [[nodiscard]] std::vector<int32_t> Partners(Anchor anchor) const {
+    std::vector<int32_t> out;
+    for (const auto& [i, j] : PairWithSome({&a, 0, few}, {&b, 1, many}, 0, anchor)) out.push_back(j % 4);
+    return out;
+  }
+};
+
+// In the first step the second and the fourth end nearer to the sends: by 1 ms against 2. Over all steps the first and
+// the third do: 2 + 2 ms in one step against 1 + 1 there and 20 + 20 in each of four.
+TEST(PairWithSome, OneStepThatMisleadsFollowsTheOthers) {
+  const Schedule schedule(
+      [](int step) { return step == 0 ? std::array<int, 4>{3, 6, 43, 46} : std::array<int, 4>{5, 25, 45, 65}; });
+  EXPECT_EQ(schedule.Partners(Anchor::kNone), (std::vector<int32_t>{0, 2, 0, 2, 0, 2, 0, 2, 0, 2}));
+}
+
+// The second and the third end nearest, but what a stage gets first in a step comes from the stage before it.
+TEST(PairWithSome, ForwardTheFirstOfAStepIsTheFirst) {
+  const Schedule schedule([](int) { return std::array<int, 4>{9, 10, 45, 65}; });
+  EXPECT_EQ(schedule.Partners(Anchor::kFirst).front(), 0);
+  EXPECT_EQ(schedule.Partners(Anchor::kLast).back(), 3);
+}
+
+TEST(Anchors, TheFirstStageBeginsWithASendTheLastWithAReceive) {
+  RankComms a;
+  a.groups = {{.is_device = true}};
+  a.instances = {Row(CommOp::kSend, 0, 1, -1, 0), Row(CommOp::kRecv, 10, 11, -1, 0), Row(CommOp::kSend, 20, 21, -1, 0)};
+  const std::vector<int32_t> early{0}, middle{1}, late{2};
+  const Anchors first = AnchorsOf({&a, 0, early}, {&a, 0, middle});
+  EXPECT_TRUE(first.sends == Anchor::kFirst && first.receives == Anchor::kLast);
+  const Anchors last = AnchorsOf({&a, 0, late}, {&a, 0, middle});
+  EXPECT_TRUE(last.sends == Anchor::kLast && last.receives == Anchor::kFirst);
 }
 
 // On a host rows last until they were waited for. Sends at 0, 20, 40 … ms lie there until the next; each is taken up to

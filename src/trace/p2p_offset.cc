@@ -103,7 +103,7 @@ std::optional<Sample> BestOffset(std::span<const NeighbourFlow> flows, bool tail
       for (const int32_t i : parts[f].few) few.push_back(flows[f].few.rows[static_cast<size_t>(i)]);
       for (const int32_t j : parts[f].many) many.push_back(flows[f].many.rows[static_cast<size_t>(j)]);
       cost += CostOfPairing({flows[f].few.rank, flows[f].few.rank_index, few},
-                            {flows[f].many.rank, flows[f].many.rank_index, many}, candidate);
+                            {flows[f].many.rank, flows[f].many.rank_index, many}, candidate, flows[f].anchor);
     }
     if (cost >= lowest) continue;
     lowest = cost;

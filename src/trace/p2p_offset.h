@@ -15,6 +15,7 @@ namespace headway::trace {
 // One direction between two neighbours: all rows of `few` are among those of `many`, which talks to others too.
 struct NeighbourFlow {
   CommSequence few, many;
+  Anchor anchor = Anchor::kNone;
 };
 
 // The clock of the ranks of `many` against that of `few`. Tried are the offsets at which most pairs of rows of the same
