@@ -42,6 +42,17 @@ std::string Times(const Explanation& why, const CauseContext& context) {
          " against " + FormatDuration(why.node_peers) + " over " + during + ")";
 }
 
+// "… takes": of one function where one holds the excess, else of all of the class.
+std::string TimesOfClass(WorkClass c, const Explanation& why, const CauseContext& context) {
+  if (why.node >= 0 && why.node_class == c) return Times(why, context);
+  const Nanos peers = why.peers_by_class[static_cast<size_t>(c)];
+  Explanation all = why;
+  all.node_own = peers + why.by_class[static_cast<size_t>(c)];
+  all.node_peers = peers;
+  all.only_here = peers * 10 < all.node_own;
+  return Times(all, context);
+}
+
 bool Proportional(const Explanation& why) {
   return why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.proportional_functions >= 0.75 &&
          why.ratio > 1.05;
@@ -151,15 +162,17 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     case WorkClass::kInput:
       return {"slow-input", why.function,
               "Fetching the next batch (" + (why.function.empty() ? std::string("data loader") : why.brief) + ") " +
-                  Times(why, context),
+                  TimesOfClass(WorkClass::kInput, why, context),
               "look at this rank's storage and loader workers; prefetch more batches (num_workers, prefetch_factor)"};
     case WorkClass::kMemory:
       if (HasAny(leaf, {"pageable"})) {
-        return {"unpinned-copy", why.function, "Copies from pageable memory: " + why.brief + " " + Times(why, context),
+        return {"unpinned-copy", why.function,
+                "Copies from pageable memory: " + why.brief + " " + TimesOfClass(WorkClass::kMemory, why, context),
                 "use pin_memory=True and non_blocking=True"};
       }
       return {"slow-copy", why.function,
-              "Copies between host and device are slow: " + why.brief + " " + Times(why, context),
+              "Copies between host and device are slow: " + (why.brief.empty() ? "moving data" : why.brief) + " " +
+                  TimesOfClass(WorkClass::kMemory, why, context),
               "check PCIe link width and generation of this device, and NUMA placement of the process"};
     case WorkClass::kRuntime:
       if (HasAny(leaf, {"synchronize", "memcpy"})) {

@@ -115,12 +115,12 @@ bool IsHostWork(const RankPattern& rank, pattern::FunctionId function) {
 
 // Idle behind the host from this share of the step on is worth a remark, and from the second one a warning: every job
 // has some.
-constexpr int kLaunchPercent = 2;
+constexpr double kLaunchPercent = 2;
 constexpr int kLaunchWarningPercent = 20;
 
 // Some steps end with a wait or two (the loss is read); from so many on they are inside the step.
 constexpr double kManySyncs = 4;
-constexpr int kSyncPercent = 1;
+constexpr double kSyncPercent = 0.5;
 constexpr double kIdlePerSync = 200e3;  // ns; until the host has launched again. More has other causes
 
 // Of the middle rank.
@@ -172,8 +172,8 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   const double syncs = SyncsPerStep(in.job);
   const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
   const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
-  if (most * 100 < in.job.median_step * (is_sync ? kSyncPercent : kLaunchPercent) || !Begin(in, cost, &candidate))
-    return;
+  const double least = (is_sync ? kSyncPercent : kLaunchPercent) / 100 * static_cast<double>(in.job.median_step);
+  if (static_cast<double>(most) < least || !Begin(in, cost, &candidate)) return;
   // A single profiled step is slow to launch by being profiled.
   candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;
   report::Finding& f = candidate.finding;

@@ -115,10 +115,11 @@ std::vector<Skew> Skews(const Job& job) {
 }
 
 // Of a few steps it is not known how much starts vary: a tenth of a step has to do. Ranks that share processors begin
-// apart by chance. Clocks of hosts say no more than their residual.
+// apart by chance: a twentieth, and more steps to know by. Clocks of hosts say no more than their residual.
 Nanos Threshold(const Job& job, const Skew& skew, Nanos residual) {
-  const bool known = job.num_steps() >= 4 && job.ranks.front().has_device;
-  return std::max({job.median_step / (known ? 100 : 10), 5 * skew.noise, 2 * residual});
+  const bool has_device = job.ranks.front().has_device;
+  const bool known = job.num_steps() >= (has_device ? 4 : 10);
+  return std::max({job.median_step / (!known ? 10 : has_device ? 100 : 20), 5 * skew.noise, 2 * residual});
 }
 
 Nanos ResidualOf(const Job& job, size_t rank) {

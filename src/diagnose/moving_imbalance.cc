@@ -233,14 +233,15 @@ std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nan
     }
     std::vector<Nanos> known;
     std::copy_if(out[g].begin(), out[g].end(), std::back_inserter(known), [](Nanos x) { return x != kNoValue; });
-    const Nanos usual = std::max<Nanos>(0, Median(std::move(known)));
+    std::sort(known.begin(), known.end());
+    const Nanos usual = known.empty() ? 0 : std::max<Nanos>(0, known[known.size() / 4]);  // it may move to it often
     for (Nanos& x : out[g]) x -= x == kNoValue ? 0 : usual;
   }
   return out;
 }
 
 // Ranks that share the work of one batch (tensor parallelism) are struck together: their mean varies less than each of
-// them. `groups`: of one class and kind, disjoint.
+// them; so are all stages of a replica. `groups`: alike in what they run, disjoint.
 void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>& groups, std::vector<Suspect>* struck) {
   if (groups.size() < 3) return;
   std::vector<std::vector<Nanos>> means;
@@ -249,7 +250,7 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
   std::vector<Nanos> away;
   for (const std::vector<Nanos>& row : excess) {
     for (const Nanos x : row) {
-      if (x != kNoValue) away.push_back(std::abs(x));
+      if (x != kNoValue && x <= 0) away.push_back(-x);  // what is struck lies above
     }
   }
   const auto noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
@@ -268,7 +269,7 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
   }
 }
 
-// What may move: single ranks, or the groups of one kind.
+// What may move: single ranks, the groups of one kind, or whole replicas.
 std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
   std::vector<std::vector<Suspect>> out{StruckRanks(in)};
   std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
@@ -277,6 +278,11 @@ std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in, const std::v
     out.emplace_back();
     for (const auto& [peer_class, groups] : by_class) StrikeTogether(in, groups, &out.back());
   }
+  const std::vector<Siblings> replicas = SiblingsOfReplicas(in.job);
+  std::vector<const Siblings*> of_all;
+  for (const Siblings& replica : replicas) of_all.push_back(&replica);
+  out.emplace_back();
+  StrikeTogether(in, of_all, &out.back());
   return out;
 }
 

@@ -5,6 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "base/disjoint_sets.h"
+#include "diagnose/coordinates.h"
+
 namespace headway::diagnose {
 
 std::vector<Siblings> SiblingsOfHosts(const Job& job) {
@@ -43,6 +46,32 @@ std::vector<Siblings> SiblingsOfGroups(const Job& job) {
   std::stable_sort(out.begin(), out.end(),
                    [](const Siblings& a, const Siblings& b) { return a.ranks.size() > b.ranks.size(); });
   return out;
+}
+
+std::vector<Siblings> SiblingsOfReplicas(const Job& job) {
+  std::map<RankId, size_t> index;
+  for (size_t r = 0; r < job.num_ranks(); ++r) index[job.ranks[r].meta.rank] = r;
+  DisjointSets sets(job.num_ranks());
+  for (const trace::JobGroup& group : job.comms.groups) {
+    const GroupRole role = RoleOfDescription(group.desc);
+    if (!group.is_p2p && role != GroupRole::kTp && role != GroupRole::kPp) continue;
+    const auto first = index.find(group.ranks.front());
+    for (const RankId rank : group.ranks) {
+      const auto it = index.find(rank);
+      if (first != index.end() && it != index.end()) sets.Unite(first->second, it->second);
+    }
+  }
+  std::map<size_t, Siblings> by_root;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    Siblings& replica = by_root[sets.Find(r)];
+    replica.kind = "replica";
+    replica.ranks.push_back(r);
+  }
+  std::vector<Siblings> out;
+  for (auto& [root, replica] : by_root) out.push_back(std::move(replica));
+  const size_t size = out.empty() ? 0 : out.front().ranks.size();
+  const bool even = std::all_of(out.begin(), out.end(), [&](const Siblings& s) { return s.ranks.size() == size; });
+  return even && size > 1 && out.size() > 1 ? out : std::vector<Siblings>();
 }
 
 }  // namespace headway::diagnose

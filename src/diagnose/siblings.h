@@ -22,4 +22,8 @@ struct Siblings {
 // Process groups of 2 to 16 ranks that are all there and of one class; larger ones first.
 [[nodiscard]] std::vector<Siblings> SiblingsOfGroups(const Job& job);
 
+// Ranks that work on one batch: joined by tensor-parallel and pipeline groups and by sends, with peer_class -1 as each
+// stage is a class of its own. Empty unless they are several, all of one size. O(ranks in groups).
+[[nodiscard]] std::vector<Siblings> SiblingsOfReplicas(const Job& job);
+
 }  // namespace headway::diagnose

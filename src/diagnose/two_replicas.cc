@@ -76,8 +76,9 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   const double scale = 1.4826 / std::sqrt(static_cast<double>(count - 1));
   const auto noise = static_cast<Nanos>(scale * static_cast<double>(Median(std::move(apart))));
   const bool has_device = job.ranks.front().has_device;
-  const Nanos least =
-      has_device ? std::max(4 * noise, job.median_step / 200) : std::max(6 * noise, job.median_step / 20);
+  // Other work on the machine strikes few of many ranks at once.
+  const Nanos of_step = job.median_step / (has_device ? 200 : pairs.size() >= 8 ? 40 : 20);
+  const Nanos least = std::max((has_device ? 4 : 6) * noise, of_step);
   std::vector<Suspect> out;
   size_t first = 0, second = 0;
   for (const Nanos x : mean) {
