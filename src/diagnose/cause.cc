@@ -217,7 +217,8 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
             "keep other work off this host, or pin the ranks to cores of their own"};
   }
   if (context.has_device && context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
-      why.function.empty() && why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
+      (why.function.empty() || why.function.front() == '(') &&
+      why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
     return StoodStill(why, context);
   }
   if (one_piece && (context.when.kind == report::WhenKind::kOnce || dominant == WorkClass::kIdle))

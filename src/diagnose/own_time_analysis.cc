@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
+#include "diagnose/call_times.h"
 #include "diagnose/cause.h"
 #include "diagnose/explain.h"
 #include "diagnose/moving_imbalance.h"
@@ -119,6 +120,31 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   return true;
 }
 
+// By the time in its functions, or by that of a call, whatever one of them is called for.
+HostProportion HostOf(const Job& job, size_t rank, const std::vector<size_t>& peers) {
+  constexpr size_t kLeastFunctions = 4;
+  constexpr double kSlow = 1.5;
+  HostProportion host = CompareHosts(job, rank, peers);
+  if (host.is_throughout) return host;
+  std::vector<CallTimes> times;
+  for (const size_t p : peers) times.push_back(TimesOfCalls(job.ranks[p]));
+  const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[rank]), TimesAmong(times, 0.5, 1));
+  if (calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow) host = {calls.ratio, true};
+  return host;
+}
+
+// Now and then, and in no function: where that strikes many ranks of a class, no one of them is to blame.
+bool IsOneOfMany(const Job& job, const Cause& cause, const CauseContext& context, size_t rank,
+                 const std::set<size_t>& all_suspects) {
+  const std::vector<int32_t>& members = job.classes[static_cast<size_t>(job.peer_class[rank])];
+  const auto struck = std::count_if(members.begin(), members.end(),
+                                    [&](int32_t r) { return all_suspects.count(static_cast<size_t>(r)) > 0; });
+  const bool now_and_then =
+      context.when.kind == report::WhenKind::kIntermittent || context.when.kind == report::WhenKind::kOnce;
+  return cause.name == "slow-host" && cause.function.empty() && now_and_then && !context.even && struck > 2 &&
+         static_cast<size_t>(struck) * 4 > members.size();
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects) {
   const Job& job = in.job;
   std::vector<size_t> peers = SamplePeers(job, suspect.rank, all_suspects);
@@ -137,7 +163,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
-  if (context.has_device) context.host = CompareHosts(job, suspect.rank, peers);
+  if (context.has_device) context.host = HostOf(job, suspect.rank, peers);
   context.syncs = SyncsPerStep(job, suspect.rank, steps);
   context.peer_syncs = MeanSyncs(job, peers, steps);
   const Cause cause = NameCause(why, context);
@@ -163,7 +189,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
          std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
   }
   candidate.excess = suspect.cost;
-  candidate.at_most_info = cause.name == "shared-host";
+  candidate.at_most_info = cause.name == "shared-host" || IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
   candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
   return candidate;

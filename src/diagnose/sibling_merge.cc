@@ -152,6 +152,18 @@ size_t RanksOnHost(const Job& job, const std::string& host) {
   return static_cast<size_t>(std::count_if(job.ranks.begin(), job.ranks.end(), on_it));
 }
 
+// Whether `ranks` are most of those that their class has on their host; where hosts are not known, whether they are
+// several.
+bool IsAllOfClass(const Job& job, const std::vector<size_t>& ranks) {
+  const size_t first = ranks.front();
+  if (!job.ranks[first].comms.host_known) return ranks.size() > 1;
+  const auto here = std::count_if(
+      job.classes[static_cast<size_t>(job.peer_class[first])].begin(),
+      job.classes[static_cast<size_t>(job.peer_class[first])].end(),
+      [&](int32_t r) { return job.comms.clock_of_rank[static_cast<size_t>(r)] == job.comms.clock_of_rank[first]; });
+  return ranks.size() * 4 >= static_cast<size_t>(here) * 3;
+}
+
 std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
   std::vector<size_t> out;
   for (size_t r = 0; r < job.num_ranks(); ++r) {
@@ -184,10 +196,12 @@ void MergeHosts(const Job& job, RankCandidates* candidates) {
   std::map<std::string, std::vector<size_t>> by_host;
   for (auto& [rank, candidate] : *candidates) {
     const std::string host = HostOf(candidate.finding);
-    if (candidate.finding.cause == "slow-host" && candidate.finding.scope.hosts.size() < 2) {
+    std::vector<size_t> ranks = RanksOf(job, candidate.finding);
+    const bool one_host = candidate.finding.scope.hosts.size() < 2;
+    if (candidate.finding.cause == "slow-host" && one_host && IsAllOfClass(job, ranks)) {
       by_host[host].push_back(parts.size());
     }
-    parts.push_back({&candidate, RanksOf(job, candidate.finding), rank, candidate.finding.sentence, true});
+    parts.push_back({&candidate, std::move(ranks), rank, candidate.finding.sentence, true});
   }
   for (const auto& [host, members] : by_host) {
     std::vector<Part*> here;

@@ -24,6 +24,15 @@ std::vector<Siblings> SiblingsOfHosts(const Job& job) {
   return out;
 }
 
+namespace {
+
+// Groups without a description are of one kind where they are laid out alike.
+std::string LayoutOf(const trace::JobGroup& group) {
+  return "every " + std::to_string(group.ranks[1] - group.ranks[0]) + " of " + std::to_string(group.ranks.size());
+}
+
+}  // namespace
+
 std::vector<Siblings> SiblingsOfGroups(const Job& job) {
   constexpr size_t kLargest = 16;
   std::map<RankId, size_t> index;
@@ -32,7 +41,7 @@ std::vector<Siblings> SiblingsOfGroups(const Job& job) {
   for (const trace::JobGroup& group : job.comms.groups) {
     if (group.is_p2p || group.ranks.size() < 2 || group.ranks.size() > kLargest) continue;
     Siblings siblings;
-    siblings.kind = group.desc;
+    siblings.kind = group.desc.empty() ? LayoutOf(group) : group.desc;
     for (const RankId rank : group.ranks) {
       const auto it = index.find(rank);
       if (it == index.end()) break;

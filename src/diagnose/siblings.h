@@ -13,7 +13,7 @@ struct Siblings {
   int32_t peer_class = -1;
   std::vector<size_t> ranks;  // of the class, by index, ascending
   bool is_host = false;
-  std::string kind;  // of a group: its description
+  std::string kind;  // of a group: its description, else how its ranks are laid out
 };
 
 // The ranks of each class on each host whose name is known.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline stages whose ranks all take longer than those of the other stages.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -52,6 +53,12 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
   return out;
 }
 
+std::vector<Nanos> At(const std::vector<Nanos>& values, const std::vector<size_t>& steps) {
+  std::vector<Nanos> out;
+  for (const size_t s : steps) out.push_back(values[s]);
+  return out;
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
                         std::vector<Nanos> excess, bool natural) {
   const Job& job = in.job;
@@ -64,7 +71,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   for (const Stage& other : stages) {
     if (other.number == stage.number) continue;
     for (const size_t r : other.ranks) references.push_back({r, steps});
-    others.push_back(Median(other.own));
+    others.push_back(Median(At(other.own, steps)));
   }
   const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references);
   Candidate candidate;
@@ -78,14 +85,17 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.scope.function = why.function;
   finding.when = ClassifyWhen(excess, job.steps);
   finding.headline = "stage " + std::to_string(stage.number) + ", " + Who(job, finding.scope);
-  finding.sentence = "All ranks of stage " + std::to_string(stage.number) + " take " + Milliseconds(Median(stage.own)) +
+  const bool some =
+      finding.when.kind == report::WhenKind::kIntermittent || finding.when.kind == report::WhenKind::kOnce;
+  finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of stage ") +
+                     std::to_string(stage.number) + " take " + Milliseconds(Median(At(stage.own, steps))) +
                      " of own time per step, the other stages " + Milliseconds(Median(others)) +
                      (why.function.empty() ? "" : ", mostly in " + why.brief) + ".";
   finding.suggestion = is_input ? "more loader workers and prefetching on the ranks of this stage"
                                 : "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
-  finding.evidence.push_back({"own time per step", Milliseconds(Median(stage.own)), "",
+  finding.evidence.push_back({"own time per step", Milliseconds(Median(At(stage.own, steps))), "",
                               Milliseconds(Median(std::move(others))),
                               "median over ranks and steps; peers: the other stages"});
   candidate.excess = excess;
@@ -116,26 +126,60 @@ double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Sta
   return std::max(1.0, least);
 }
 
+// By step: how much longer the stage takes than the middle one of the others.
+std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
+  std::vector<Nanos> out(job.num_steps(), 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    std::vector<Nanos> others;
+    for (const Stage& other : stages) {
+      if (other.number != stage.number) others.push_back(other.own[s]);
+    }
+    out[s] = stage.own[s] - Median(std::move(others));
+  }
+  return out;
+}
+
+std::vector<Nanos> AtLeast(std::vector<Nanos> values, Nanos least) {
+  for (Nanos& x : values) x = x < least ? 0 : x;
+  return values;
+}
+
+bool StrikesMost(const std::vector<Nanos>& excess) {
+  return std::count_if(excess.begin(), excess.end(), [](Nanos x) { return x > 0; }) * 4 >= std::ssize(excess) * 3;
+}
+
+// Where the stage takes longer in up to half of the steps only: what that is beyond its usual, far out of the noise.
+std::vector<Nanos> InSomeSteps(const Job& job, std::vector<Nanos> beyond) {
+  constexpr int64_t kLeastSteps = 2;
+  std::vector<Nanos> sorted = beyond;
+  std::sort(sorted.begin(), sorted.end());
+  const size_t middle = (sorted.size() - 1) / 2;  // the lower one: half of the steps may be struck
+  const Nanos usual = sorted[middle];
+  std::vector<Nanos> away;
+  for (size_t i = 0; i < middle; ++i) away.push_back(usual - sorted[i]);
+  const auto noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
+  for (Nanos& x : beyond) x -= usual;
+  std::vector<Nanos> out = AtLeast(std::move(beyond), std::max(6 * noise, job.median_step / 50));
+  const auto struck = std::count_if(out.begin(), out.end(), [](Nanos x) { return x > 0; });
+  if (struck < kLeastSteps || struck * 2 > std::ssize(out)) out.assign(out.size(), 0);
+  return out;
+}
+
 }  // namespace
 
 void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const std::vector<Stage> stages = Stages(in);
-  if (stages.size() < 2) return;
-  const Nanos threshold = in.job.median_step / 50;
+  if (stages.size() < 2 || in.job.num_steps() == 0) return;
   for (const Stage& stage : stages) {
-    std::vector<Nanos> excess(in.job.num_steps(), 0), typical;
-    size_t struck = 0;
-    for (size_t s = 0; s < excess.size(); ++s) {
-      std::vector<Nanos> others;
-      for (const Stage& other : stages) {
-        if (other.number != stage.number) others.push_back(other.own[s]);
+    const std::vector<Nanos> beyond = BeyondOthers(in.job, stage, stages);
+    std::vector<Nanos> excess = AtLeast(beyond, in.job.median_step / 50);
+    if (!StrikesMost(excess)) {
+      excess = InSomeSteps(in.job, beyond);
+      if (std::any_of(excess.begin(), excess.end(), [](Nanos x) { return x > 0; })) {
+        out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), true));
       }
-      const Nanos x = stage.own[s] - Median(std::move(others));
-      if (x < threshold) continue;
-      excess[s] = x;
-      ++struck;
+      continue;
     }
-    if (struck * 4 < in.job.num_steps() * 3) continue;
     const Nanos usual = Median(std::vector<Nanos>(excess));
     const int percent = &stage == &stages.back() ? kNaturalPercentOfLast : kNaturalPercent;
     const auto own = static_cast<double>(Median(std::vector<Nanos>(stage.own)));
