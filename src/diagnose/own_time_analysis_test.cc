@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "diagnose/analyses.h"
@@ -83,6 +84,92 @@ TEST(OwnTime, TheSameAmountInOtherFunctionsEachTimeIsOtherWork) {
 TEST(OwnTime, ThreeStruckStepsShowNoShare) {
   EXPECT_EQ(CauseOf([](int s) { return s % 8 == 3 ? 130 : 100; }), "shared-host");
   EXPECT_EQ(CauseOf([](int s) { return s % 6 == 3 ? 130 : 100; }), "slow-host");  // four
+}
+
+TEST(OwnTime, ASlowRankThatStandsStillOnceHasTwoFindings) {
+  // Kernels of rank 2 take 10 % longer; in step 5 they do not, but it stands still for 40 ms.
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r == 2 && s != 5 ? Ms(110) : Ms(100));
+    if (s == 5) mesh.Hole(2, Ms(40));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+  ASSERT_EQ(out.candidates.size(), 2U);
+  const Candidate &slow = out.candidates[0], &pause = out.candidates[1];
+  EXPECT_EQ(slow.finding.id, "slow-device-2");
+  EXPECT_EQ(pause.finding.id, "paused-process-2-in-one-piece");
+  for (size_t s = 0; s < 12; ++s) {
+    EXPECT_EQ(slow.excess[s], s == 5 ? 0 : Ms(10)) << s;
+    EXPECT_EQ(pause.excess[s], s == 5 ? Ms(40) : 0) << s;
+  }
+}
+
+TEST(OwnTime, AStepThatAPauseTookIsNotPricedTwice) {
+  // Rank 2 waits 10 ms for each batch, in step 5 too, and stands still there for 40 more: all 50 are the pause's.
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Work(2, WorkClass::kInput, "train.py(7): read_shard", Ms(10));
+    if (s == 5) mesh.Hole(2, Ms(40));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+  ASSERT_EQ(out.candidates.size(), 2U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "slow-input");
+  EXPECT_EQ(out.candidates[1].finding.cause, "paused-process");
+  for (size_t s = 0; s < 12; ++s) {
+    EXPECT_EQ(out.candidates[0].excess[s], s == 5 ? 0 : Ms(10)) << s;
+    EXPECT_EQ(out.candidates[1].excess[s], s == 5 ? Ms(50) : 0) << s;
+  }
+}
+
+TEST(OwnTime, ARankThatSlowPeersHideIsFoundToo) {
+  // Against the middle of its seven peers, a slow one, rank 4 is ahead: kernels of 122 ms beside four of 147.
+  MadeMesh mesh({.ranks = 8});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) mesh.Compute(r, r < 4 ? Ms(147) : r == 4 ? Ms(122) : Ms(100));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  std::set<RankId> found;
+  for (const Candidate& candidate : look.Run(RunOwnTimeAnalysis).candidates) {
+    found.insert(candidate.finding.scope.ranks.begin(), candidate.finding.scope.ranks.end());
+    if (candidate.finding.scope.ranks.front() == 4) {
+      EXPECT_EQ(candidate.excess, std::vector<Nanos>(12, Ms(22)));
+    }
+  }
+  EXPECT_EQ(found, (std::set<RankId>{0, 1, 2, 3, 4}));
+}
+
+TEST(OwnTime, AHostWithRanksOfTwoStagesIsOneFinding) {
+  // Hosts of four ranks, two of each stage; all operators take 30 % longer on the second host.
+  MadeMesh mesh({.ranks = 8, .per_host = 4, .device = false});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      for (int f = 0; f < 6; ++f) {
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(f), r < 4 ? Ms(20) : Ms(26), 4);
+      }
+    }
+    for (const int g : pp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  ASSERT_EQ(look.job.classes.size(), 2U);
+  const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+  ASSERT_EQ(out.candidates.size(), 1U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "slow-host");
+  EXPECT_EQ(out.candidates[0].finding.scope.ranks, (std::vector<RankId>{4, 5, 6, 7}));
+  EXPECT_EQ(out.candidates[0].finding.scope.hosts, (std::vector<std::string>{"n1"}));
 }
 
 }  // namespace
