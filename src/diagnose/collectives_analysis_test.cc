@@ -68,6 +68,11 @@ TEST(Collectives, ManyShortOnesWhoseSizesAreNotWritten) {
   EXPECT_NE(found[0].finding.sentence.find("no sizes are written"), std::string::npos) << found[0].finding.sentence;
 }
 
+bool IsAnySmall(const std::vector<Candidate>& found) {
+  return std::any_of(found.begin(), found.end(),
+                     [](const Candidate& c) { return c.finding.cause == "small-collectives"; });
+}
+
 // Four ranks; a step is 100 ms of kernels, ten all-reduces of 100 us and 90 of `rest` in one group, sizes not written.
 std::vector<Candidate> MostOf(Nanos rest) {
   MadeMesh mesh({.ranks = 4});
@@ -83,12 +88,23 @@ std::vector<Candidate> MostOf(Nanos rest) {
 
 TEST(Collectives, WithoutSizesLongOnesAreNotSmall) {
   // Beside some of 100 us, 300 are hardly longer and 310 are.
-  const auto is_small = [](const std::vector<Candidate>& found) {
-    return std::any_of(found.begin(), found.end(),
-                       [](const Candidate& c) { return c.finding.cause == "small-collectives"; });
+  EXPECT_TRUE(IsAnySmall(MostOf(Us(300))));
+  EXPECT_FALSE(IsAnySmall(MostOf(Us(310))));
+}
+
+TEST(Collectives, WithoutSizesEquallyLongOnesMayBeLarge) {
+  // 100 calls, none longer than the shortest. A millisecond may be a start; 25 MB at 25 GB/s take one as well, and what
+  // takes longer is no start.
+  const auto found = [](Nanos transfer) {
+    Plan plan;
+    plan.calls = 100;
+    plan.bytes = -1;
+    plan.transfer = transfer;
+    return IsAnySmall(Analyse(plan));
   };
-  EXPECT_TRUE(is_small(MostOf(Us(300))));
-  EXPECT_FALSE(is_small(MostOf(Us(310))));
+  EXPECT_TRUE(found(Ms(1)));
+  EXPECT_FALSE(found(Us(1100)));
+  EXPECT_FALSE(found(Ms(10)));
 }
 
 TEST(Collectives, ManyLargeOrFewSmallOnesAreUsual) {
