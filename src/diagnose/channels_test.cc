@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "diagnose/made_mesh.h"
 
@@ -124,6 +126,41 @@ TEST(Channels, WithoutWrittenBytesTheProgramDecides) {
   for (const Channel& channel : CollectChannels(JoinJob(mesh.Make()))) {
     if (channel.op != CommOp::kAllReduce) continue;
     EXPECT_EQ(channel.siblings, Times(4, channel.ranks.front() < 4 ? Ms(10) : Ms(13)));
+  }
+}
+
+// A pipeline of three stages of one rank each, forward and back: 10 and 13 ms between the first two, 20 and 26 between
+// the last two. `forward`, `back`: the sizes.
+Job ThreeStages(Bytes forward, Bytes back) {
+  MadeMesh mesh({.ranks = 3});
+  const std::vector<int> next = mesh.Groups("mesh_pp", {{0, 1}, {1, 2}});
+  for (int s = 0; s < 4; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int r : {0, 1}) mesh.Send(next[static_cast<size_t>(r)], r, forward, r == 0 ? Ms(10) : Ms(20));
+    for (const int r : {1, 0}) mesh.Send(next[static_cast<size_t>(r)], r + 1, back, r == 0 ? Ms(13) : Ms(26));
+  }
+  return JoinJob(mesh.Make());
+}
+
+TEST(Channels, WithoutWrittenBytesTheOtherDirectionStandsIn) {
+  // A gradient is as large as the activation it belongs to; other stages may exchange other sizes.
+  const std::vector<Channel> channels = CollectChannels(ThreeStages(-1, -1));
+  ASSERT_EQ(channels.size(), 4U);
+  const std::map<std::pair<int32_t, int32_t>, Nanos> expected = {
+      {{0, 1}, Ms(13)}, {{1, 0}, Ms(10)}, {{1, 2}, Ms(26)}, {{2, 1}, Ms(20)}};  // (sender, receiver)
+  for (const Channel& channel : channels) {
+    const int32_t receiver = channel.ranks[channel.ranks[0] == channel.sender ? 1 : 0];
+    EXPECT_EQ(channel.siblings, Times(4, expected.at({channel.sender, receiver}))) << channel.sender << receiver;
+  }
+}
+
+TEST(Channels, WhereBytesAreWrittenTheyDecideForSendsToo) {
+  // Twice as much on the way back: the only like of a send is that of the other stages.
+  for (const Channel& channel : CollectChannels(ThreeStages(kBytes, 2 * kBytes))) {
+    const bool forward = channel.actual[0] == Ms(10) || channel.actual[0] == Ms(20);
+    const Nanos other = Ms(forward ? 30 : 39) - channel.actual[0];
+    EXPECT_EQ(channel.siblings, Times(4, other)) << channel.sender;
   }
 }
 

@@ -16,9 +16,10 @@ namespace {
 
 using trace::CommOp;
 
-constexpr Bytes kUsualBucket = 25'000'000;  // what frameworks put into one exchange of gradients
-constexpr size_t kManyCalls = 64;           // a step; fewer are no burden
-constexpr int kSmallPercent = 1;            // of the step: from here on worth a remark
+constexpr Bytes kUsualBucket = 25'000'000;     // what frameworks put into one exchange of gradients
+constexpr size_t kManyCalls = 64;              // a step; fewer are no burden
+constexpr Nanos kLongestStart = kMillisecond;  // in about that time a quick network moves a usual bucket
+constexpr int kSmallPercent = 1;               // of the step: from here on worth a remark
 constexpr int kExposedPercent = 3;
 constexpr double kHardlyHidden = 0.85;  // share of the transfers that is exposed
 
@@ -70,8 +71,10 @@ Bytes MeanBytes(const Job& job, const Channel& channel) {
   return channel.calls.empty() ? -1 : sum / static_cast<Bytes>(channel.calls.size());
 }
 
-// Whether most calls take hardly longer than a transfer needs to start.
+// Whether most calls take hardly longer than a transfer needs to start. Where all of a job are equally long the
+// shortest of them need not be a start.
 bool AreShort(const Job& job, const Channel& channel, Nanos start) {
+  if (start > kLongestStart) return false;
   std::vector<Nanos> times;
   for (const size_t c : channel.calls) times.push_back(TransferTime(job, c));
   return Median(std::move(times)) <= 3 * start;

@@ -2,6 +2,8 @@
 // Exchanges in many small pieces, and exchanges that nothing hides.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "diagnose/analyses.h"
 #include "diagnose/made_mesh.h"
 
@@ -50,6 +52,59 @@ TEST(Collectives, ManySmallOnes) {
   EXPECT_EQ(found[0].finding.cause, "small-collectives");
   EXPECT_TRUE(found[0].at_most_info);
   EXPECT_NEAR(static_cast<double>(found[0].excess[0]), 19.92e6, 1e3);
+}
+
+TEST(Collectives, ManyShortOnesWhoseSizesAreNotWritten) {
+  // 100 calls of 200 us, none of which takes longer than the shortest: down to 64 calls 36 starts go, 7.2 ms.
+  Plan plan;
+  plan.calls = 100;
+  plan.bytes = -1;
+  plan.transfer = Us(200);
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].finding.cause, "small-collectives");
+  EXPECT_TRUE(found[0].at_most_info);
+  EXPECT_NEAR(static_cast<double>(found[0].excess[0]), 7.2e6, 1e3);
+  EXPECT_NE(found[0].finding.sentence.find("no sizes are written"), std::string::npos) << found[0].finding.sentence;
+}
+
+bool IsAnySmall(const std::vector<Candidate>& found) {
+  return std::any_of(found.begin(), found.end(),
+                     [](const Candidate& c) { return c.finding.cause == "small-collectives"; });
+}
+
+// Four ranks; a step is 100 ms of kernels, ten all-reduces of 100 us and 90 of `rest` in one group, sizes not written.
+std::vector<Candidate> MostOf(Nanos rest) {
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int k = 0; k < 100; ++k) mesh.Meet(dp, CommOp::kAllReduce, -1, k < 10 ? Us(100) : rest);
+  }
+  Look look(mesh.Make());
+  return look.Run(RunCollectivesAnalysis).candidates;
+}
+
+TEST(Collectives, WithoutSizesLongOnesAreNotSmall) {
+  // Beside some of 100 us, 300 are hardly longer and 310 are.
+  EXPECT_TRUE(IsAnySmall(MostOf(Us(300))));
+  EXPECT_FALSE(IsAnySmall(MostOf(Us(310))));
+}
+
+TEST(Collectives, WithoutSizesEquallyLongOnesMayBeLarge) {
+  // 100 calls, none longer than the shortest. A millisecond may be a start; 25 MB at 25 GB/s take one as well, and what
+  // takes longer is no start.
+  const auto found = [](Nanos transfer) {
+    Plan plan;
+    plan.calls = 100;
+    plan.bytes = -1;
+    plan.transfer = transfer;
+    return IsAnySmall(Analyse(plan));
+  };
+  EXPECT_TRUE(found(Ms(1)));
+  EXPECT_FALSE(found(Us(1100)));
+  EXPECT_FALSE(found(Ms(10)));
 }
 
 TEST(Collectives, ManyLargeOrFewSmallOnesAreUsual) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "diagnose/analyses.h"
 #include "diagnose/made_mesh.h"
@@ -122,6 +123,79 @@ TEST(HostCalls, WithoutDevicesOperatorsAreTheWork) {
 TEST(HostCalls, MoreCallsAreNoSlowHost) {
   Look look(Operators(1, 5));
   EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
+}
+
+// Eight stages of one rank each, whose files do not name their hosts. A step is 100 ms of kernels and ten calls of each
+// of kFour, `call(rank, name)` long; none where that is 0, but then of "aten::own".
+std::vector<Candidate> UnnamedEach(const std::function<Nanos(int, const std::string&)>& call) {
+  MadeMesh mesh({.ranks = 8});
+  const int pp = mesh.Group("mesh_pp", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      mesh.Compute(r, Ms(100));
+      for (const std::string& name : kFour) {
+        const WorkClass of = name == "fetch" ? WorkClass::kInput : WorkClass::kHost;
+        mesh.Work(r, of, call(r, name) > 0 ? name : "aten::own", 10 * std::max(Us(100), call(r, name)), 10);
+      }
+    }
+    mesh.Meet(pp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  for (pattern::RankPattern& rank : ranks) {
+    rank.comms.host_known = false;
+    rank.meta.host.clear();
+  }
+  Look look(std::move(ranks));
+  return look.Run(RunHostCallsAnalysis).candidates;
+}
+
+// Each is 100 us long, or 300 on the ranks that `is_slow` picks.
+std::vector<Candidate> Unnamed(const std::function<bool(int)>& is_slow) {
+  return UnnamedEach([&](int r, const std::string&) { return is_slow(r) ? Us(300) : Us(100); });
+}
+
+TEST(HostCalls, WhereNoFileNamesItsHostRanksInARowAreOne) {
+  const std::vector<Candidate> found = Unnamed([](int r) { return r >= 2 && r < 5; });
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "slow-host");
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2, 3, 4}));
+  EXPECT_TRUE(found[0].finding.scope.hosts.empty());
+  EXPECT_NE(found[0].finding.sentence.find("the files name no hosts"), std::string::npos);
+  for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 8e6, 1e4);  // two thirds of 12 ms
+}
+
+TEST(HostCalls, SlowRanksThatAreNoRowShareNoHost) {
+  EXPECT_TRUE(Unnamed([](int r) { return r == 2 || r == 4 || r == 5; }).empty());
+  EXPECT_TRUE(Unnamed([](int r) { return r == 2; }).empty());  // nor is one rank a host
+}
+
+TEST(HostCalls, HalfOfTheRanksMayBeOnASlowHost) {
+  // Of five slow ones it is no longer known which are usual.
+  EXPECT_EQ(Unnamed([](int r) { return r >= 4; }).size(), 1U);
+  EXPECT_TRUE(Unnamed([](int r) { return r >= 3; }).empty());
+}
+
+TEST(HostCalls, AFunctionThatAUsualRankLacksDoesNotMakeTheSlowOnesUsual) {
+  // Rank 0 does not call two of the four. Of the seven that do four are slow: their middle is slow, the one a quarter
+  // up, 6 / 4 = 1 counted from 0, is not.
+  const std::vector<Candidate> found = UnnamedEach([](int r, const std::string& name) {
+    return r == 0 && (name == "aten::to" || name == "aten::copy_") ? 0 : r >= 4 ? Us(300) : Us(100);
+  });
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{4, 5, 6, 7}));
+}
+
+TEST(HostCalls, ARankThatSharesNoFunctionMayBeOnTheSlowHostToo) {
+  // Rank 5, next to the slow ones, calls none of what the others do.
+  const auto found = [](int other) {
+    return UnnamedEach([other](int r, const std::string&) {
+             return r == other ? Nanos{0} : r >= 2 && r < 5 ? Us(300) : Us(100);
+           })
+        .size();
+  };
+  EXPECT_EQ(found(-1), 1U);
+  EXPECT_EQ(found(5), 0U);
 }
 
 TEST(StageImbalance, OfAStageWhoseEveryCallTakesLongerIsARemark) {

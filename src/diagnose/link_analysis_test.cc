@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "diagnose/analyses.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/made_mesh.h"
 
@@ -50,6 +51,39 @@ TEST(LinkAnalysis, OrderOfEndsNamesTheLinkOfALoneRing) {
   EXPECT_EQ(f.scope.ranks, (std::vector<RankId>{1, 2}));
   EXPECT_EQ(f.when.kind, WhenKind::kPersistent);
   EXPECT_NEAR(static_cast<double>(f.recoverable_per_step), 6e6, 1e4);
+}
+
+// The same ring whose members end `hop` apart: 2, 3, 0, 1.
+std::vector<Candidate> AnalyseStairs(Nanos hop, CommOp op, bool device = true) {
+  MadeMesh mesh({.ranks = 4, .device = device});
+  const int ring = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Meet(ring, op, kBytes, {Ms(10) + hop, Ms(10), Ms(10) + 3 * hop, Ms(10) + 2 * hop});
+  }
+  Look look(mesh.Make());
+  return look.Run(RunLinkAnalysis).candidates;
+}
+
+TEST(LinkAnalysis, EndsThatGoDownEvenlyAreAHint) {
+  // Three hops of 40 us are 1.2 % of 10 ms: too little for a finding (4 %). An all-reduce pays for both of its halves.
+  for (const CommOp op : {CommOp::kAllReduce, CommOp::kAllGather}) {
+    const std::vector<Candidate> found = AnalyseStairs(Us(40), op);
+    ASSERT_EQ(found.size(), 1U);
+    const Finding& f = found[0].finding;
+    EXPECT_EQ(f.cause, "slow-link");
+    EXPECT_EQ(f.id.find("slow-link-stairs-"), 0U) << f.id;
+    EXPECT_TRUE(found[0].at_most_info);
+    ASSERT_EQ(f.scope.links.size(), 1U);
+    EXPECT_EQ(f.scope.links[0].from, 1);
+    EXPECT_EQ(f.scope.links[0].to, 2);
+    EXPECT_EQ(f.scope.ranks, (std::vector<RankId>{1, 2}));
+    EXPECT_EQ(found[0].excess, std::vector<Nanos>(12, op == CommOp::kAllReduce ? Us(240) : Us(120)));
+  }
+  EXPECT_TRUE(AnalyseStairs(Us(30), CommOp::kAllReduce).empty());         // 0.9 %
+  EXPECT_TRUE(AnalyseStairs(Us(40), CommOp::kAllToAll).empty());          // no ring
+  EXPECT_TRUE(AnalyseStairs(Us(40), CommOp::kAllReduce, false).empty());  // shared processors
 }
 
 TEST(LinkAnalysis, TheSameEndsOfAnAllToAllNameNoLink) {

@@ -120,6 +120,52 @@ TEST(LongSteps, OneRankOfAStageIsNoLongStep) {
   EXPECT_TRUE(look.Run(RunLongStepsAnalysis).candidates.empty());
 }
 
+// A pipeline of three stages of one rank each, every one with a program of its own; what `more` adds to ten steps.
+std::vector<pattern::RankPattern> LoneStages(const std::function<void(MadeMesh*, int rank, int step)>& more) {
+  MadeMesh mesh({.ranks = 3});
+  const std::vector<int> next = mesh.Groups("stages", {{0, 1}, {1, 2}});
+  for (int s = 0; s < 10; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 3; ++r) {
+      if (r > 0) mesh.Send(next[static_cast<size_t>(r - 1)], r - 1, 1000, Ms(1));
+      mesh.Compute(r, Ms(100));
+      more(&mesh, r, s);
+    }
+  }
+  return mesh.Make();
+}
+
+TEST(LongSteps, ARankWithoutPeersIsHeldAgainstItsOtherSteps) {
+  Look look(LoneStages([](MadeMesh* mesh, int r, int s) {
+    if (s == 3 && r == 1) mesh->Hole(r, Ms(80));
+  }));
+  ASSERT_EQ(look.job.classes.size(), 3U);
+  const std::vector<Candidate> found = look.Run(RunLongStepsAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  const report::Finding& finding = found[0].finding;
+  EXPECT_EQ(finding.cause, "paused-process");
+  EXPECT_EQ(finding.scope.ranks, (std::vector<RankId>{1}));
+  EXPECT_EQ(finding.when.steps, (std::vector<int64_t>{3}));
+  EXPECT_EQ(found[0].excess[3], Ms(80));
+  EXPECT_FALSE(found[0].at_most_info);
+  // Of it alone, not of "these ranks" or "every rank".
+  EXPECT_EQ(finding.sentence.find("In this step it takes longer than in its others. "), 0U) << finding.sentence;
+  EXPECT_EQ(finding.sentence.find("rank"), std::string::npos) << finding.sentence;
+  EXPECT_NE(finding.confidence_reason.find("no other rank runs the same program"), std::string::npos);
+}
+
+TEST(LongSteps, RanksWithoutPeersInTheSameStepAreOneFinding) {
+  const auto sentence = [](int from) {
+    Look look(LoneStages([from](MadeMesh* mesh, int r, int s) {
+      if (s == 3 && r >= from) mesh->Hole(r, Ms(80));
+    }));
+    const std::vector<Candidate> found = look.Run(RunLongStepsAnalysis).candidates;
+    return found.size() == 1 ? found[0].finding.sentence : "";
+  };
+  EXPECT_EQ(sentence(1).find("In this step these ranks all take longer than in their others. "), 0U) << sentence(1);
+  EXPECT_EQ(sentence(0).find("In this step every rank takes longer than in its others. "), 0U) << sentence(0);
+}
+
 TEST(LongSteps, MoreComputingInSomeStepsIsNoFinding) {
   for (const int calls : {1, 5}) {  // longer kernels, or more of them
     Look look(Make(true, [calls](MadeMesh* mesh, int r, int s) {

@@ -106,7 +106,7 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   }
   const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
   const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table, false};
+  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table, false, {}};
   for (size_t s = 0; s < mine.size(); ++s) {
     if (mine[s] < limit) continue;
     // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
@@ -149,12 +149,12 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   const Job& job = in.job;
   std::vector<size_t> peers = SamplePeers(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = SamplePeers(job, suspect.rank, {});
-  std::vector<size_t> steps = suspect.StruckSteps();
+  std::vector<size_t> steps = suspect.TellingSteps();
   Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
   CauseContext context;
   context.confirmed = RefineByFunction(in, why, peers, &suspect);
   if (context.confirmed) {
-    steps = suspect.StruckSteps();
+    steps = suspect.TellingSteps();
     why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
   }
   context.has_device = job.ranks[suspect.rank].has_device;

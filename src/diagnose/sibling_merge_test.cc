@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "diagnose/diagnosis.h"
 #include "diagnose/made_mesh.h"
 
@@ -43,8 +45,30 @@ class SiblingMerge : public testing::Test {
     candidate.excess.assign(job_.num_steps(), cost);
     candidates_.emplace_back(rank, std::move(candidate));
   }
+  // A slow host that one class of the job found: several ranks of it.
+  // The class of each rank.
+  void SetClasses(const std::vector<int32_t>& of_rank) {
+    job_.peer_class = of_rank;
+    job_.classes.assign(static_cast<size_t>(*std::max_element(of_rank.begin(), of_rank.end())) + 1, {});
+    for (size_t r = 0; r < of_rank.size(); ++r) {
+      job_.classes[static_cast<size_t>(of_rank[r])].push_back(static_cast<int32_t>(r));
+    }
+  }
+  void AddHost(const std::vector<RankId>& ranks, const std::vector<std::string>& hosts, Nanos cost) {
+    Add(static_cast<size_t>(ranks.front()), "slow-host", cost);
+    report::Scope& scope = candidates_.back().second.finding.scope;
+    scope.ranks = ranks;
+    scope.hosts = hosts;
+  }
   std::vector<std::vector<RankId>> Merged() {
     MergeSiblings(job_, &candidates_);
+    return Ranks();
+  }
+  std::vector<std::vector<RankId>> MergedHosts() {
+    MergeHosts(job_, &candidates_);
+    return Ranks();
+  }
+  std::vector<std::vector<RankId>> Ranks() {
     std::vector<std::vector<RankId>> out;
     for (const auto& [rank, candidate] : candidates_) out.push_back(candidate.finding.scope.ranks);
     return out;
@@ -68,6 +92,20 @@ TEST_F(SiblingMerge, OneKernelWhereverItIsLonger) {
   EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 5}));
   EXPECT_EQ(candidates_[0].second.edit.own.size(), 2U);
   EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{3}));
+}
+
+// Where two functions share an excess the larger one is named first; where it holds enough of it, it stands alone.
+TEST_F(SiblingMerge, APairOfFunctionsIsItsLargerOne) {
+  Add(1, "slow-device", Ms(20));
+  candidates_[0].second.finding.scope.function = "bmm_experts, softmax";
+  Add(5, "slow-device", Ms(20));
+  candidates_[1].second.finding.scope.function = "bmm_experts";
+  Add(7, "slow-device", Ms(20));
+  candidates_[2].second.finding.scope.function = "softmax, bmm_experts";
+  MergeAlike(job_, &candidates_);
+  ASSERT_EQ(candidates_.size(), 2U);
+  EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 5}));
+  EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{7}));
 }
 
 // A fifth of the other's cost: the strong one has a reason of its own. Loaders of two ranks are two matters anyway.
@@ -199,6 +237,62 @@ TEST_F(SiblingMerge, WhereAllOthersAreOfTheHostToo) {
   job_ = JoinJob(mesh.Make());
   for (size_t r = 0; r < 4; ++r) Add(r, "slow-input", Ms(20));
   EXPECT_EQ(Merged().size(), 4U);
+}
+
+TEST_F(SiblingMerge, ASlowHostThatTwoClassesFound) {
+  SetClasses({0, 1, 0, 1, 0, 1, 0, 1});
+  AddHost({4, 6}, {"n1"}, Ms(20));
+  AddHost({5, 7}, {"n1"}, Ms(30));
+  Add(1, "slow-device", Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4, 5, 6, 7}, {1}}));
+  const Candidate& joined = candidates_[0].second;
+  EXPECT_EQ(joined.finding.cause, "slow-host");
+  EXPECT_EQ(joined.finding.id, "slow-host-4");
+  EXPECT_EQ(joined.finding.scope.hosts, (std::vector<std::string>{"n1"}));
+  EXPECT_EQ(joined.excess, std::vector<Nanos>(6, Ms(30)));
+  EXPECT_EQ(joined.edit.own.size(), 2U);
+}
+
+TEST_F(SiblingMerge, ThreeQuartersOfANamedHostAreIt) {
+  SetClasses({0, 0, 1, 2, 0, 0, 1, 2});
+  AddHost({4, 5}, {"n1"}, Ms(20));
+  AddHost({6}, {"n1"}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4, 5, 6}}));
+  candidates_.clear();
+  AddHost({4, 5}, {"n1"}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4, 5}}));
+}
+
+TEST_F(SiblingMerge, SingleRanksOfAClassAreNoHost) {
+  // All four of a class, one by one: had they been struck as one, their class would have joined them.
+  for (const size_t r : {4U, 5U, 6U, 7U}) AddHost({static_cast<RankId>(r)}, {"n1"}, Ms(20));
+  EXPECT_EQ(MergedHosts().size(), 4U);
+}
+
+TEST_F(SiblingMerge, OtherHostsAndOtherCausesAreNotThatHost) {
+  AddHost({0, 1, 2, 3}, {"n0"}, Ms(20));
+  AddHost({4, 5}, {"n1"}, Ms(20));
+  AddHost({6, 7}, {"n1"}, Ms(20));
+  candidates_.back().second.finding.cause = "slow-device";
+  EXPECT_EQ(MergedHosts(), (Groups{{0, 1, 2, 3}, {4, 5}, {6, 7}}));
+}
+
+TEST_F(SiblingMerge, WhereNoFileNamesItsHostRanksInARowAreOne) {
+  for (pattern::RankPattern& rank : job_.ranks) rank.comms.host_known = false;
+  AddHost({6, 7}, {}, Ms(20));
+  AddHost({4, 5}, {}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4, 5, 6, 7}}));
+  candidates_.clear();
+  AddHost({1, 2}, {}, Ms(20));
+  AddHost({4, 5}, {}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{1, 2}, {4, 5}}));
+}
+
+TEST_F(SiblingMerge, ARowOfRanksWhoseHostsAreNamedIsNoHost) {
+  // Only some findings name a host; the files of ranks 4 to 7 do.
+  AddHost({4, 5}, {}, Ms(20));
+  AddHost({6, 7}, {}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4, 5}, {6, 7}}));
 }
 
 std::vector<report::Finding> Loud(const Diagnosis& d) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "diagnose/made_mesh.h"
 
@@ -213,6 +214,57 @@ TEST(Localise, AHostWhoseTrafficToOthersIsSlow) {
   ASSERT_EQ(egress[0].sides.size(), 1U);
   EXPECT_EQ(found.job.comms.clocks[static_cast<size_t>(egress[0].sides[0])].host, "n1");
   EXPECT_EQ(egress[0].predicted, 4U);
+}
+
+// Two stages of four: 0 to 3 send to 4 to 7, 13 ms where `is_slow` says so of the sender, else 10. Ranks 0 and 2 also
+// send to their neighbours, for `to_neighbour`, if that is above 0.
+Found Stages(const std::function<bool(int)>& is_slow, bool named = false, Nanos to_neighbour = 0) {
+  MadeMesh mesh({.ranks = 8});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  const std::vector<int> pairs = mesh.Groups("pairs", {{0, 1}, {2, 3}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int r = 0; r < 4; ++r) mesh.Send(pp[static_cast<size_t>(r)], r, kBytes, is_slow(r) ? Ms(13) : Ms(10));
+    for (int g = 0; g < 2 && to_neighbour > 0; ++g) {
+      mesh.Send(pairs[static_cast<size_t>(g)], 2 * g, kBytes, to_neighbour);
+    }
+  }
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  for (pattern::RankPattern& rank : ranks) {
+    if (named) continue;
+    rank.comms.host_known = false;
+    rank.meta.host = rank.comms.host = "";
+  }
+  return Search(std::move(ranks), Against::kSiblings);
+}
+
+TEST(Localise, ARowOfSendersWhoseFilesNameNoHost) {
+  // Each of the two explains one of two slow channels, 1 / (1 + 2 - 1): no more than half.
+  const auto second_half = [](int r) { return r >= 2; };
+  const Found found = Stages(second_half);
+  ASSERT_EQ(found.slow.size(), 2U);
+  const std::vector<Egress> egress = LocaliseAll(found, Against::kSiblings);
+  ASSERT_EQ(egress.size(), 1U);
+  EXPECT_TRUE(egress[0].is_row);
+  EXPECT_FALSE(egress[0].is_host);
+  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2, 3}));
+  EXPECT_EQ(egress[0].predicted, 2U);
+  EXPECT_EQ(egress[0].slow.size(), 2U);
+  EXPECT_TRUE(LocaliseAll(Stages(second_half, true), Against::kSiblings).empty());
+}
+
+TEST(Localise, SendersThatAreNoRowShareNoHost) {
+  const Found found = Stages([](int r) { return r % 2 == 0; });
+  ASSERT_EQ(found.slow.size(), 2U);
+  EXPECT_TRUE(LocaliseAll(found, Against::kSiblings).empty());
+}
+
+TEST(Localise, ASenderWithAQuickChannelHasAGoodWayOut) {
+  // Rank 2 sends to its neighbour as quickly as rank 0 does.
+  const Found found = Stages([](int r) { return r >= 2; }, false, Ms(10));
+  ASSERT_EQ(found.slow.size(), 2U);
+  EXPECT_TRUE(LocaliseAll(found, Against::kSiblings).empty());
 }
 
 }  // namespace

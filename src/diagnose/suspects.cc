@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -64,6 +65,13 @@ std::vector<size_t> Suspect::StruckSteps() const {
     if (cost[s] > 0) steps.push_back(s);
   }
   return steps;
+}
+
+std::vector<size_t> Suspect::TellingSteps() const {
+  const std::vector<size_t> all = StruckSteps();
+  std::vector<size_t> out;
+  std::set_difference(all.begin(), all.end(), shared.begin(), shared.end(), std::back_inserter(out));
+  return out.empty() ? all : out;
 }
 
 Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank) {

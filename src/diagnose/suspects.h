@@ -16,8 +16,11 @@ struct Suspect {
   size_t struck = 0;
   const ExcessTable* table = nullptr;  // what `cost` is taken from
   bool is_part = false;                // another cause strikes the rank too: which steps are whose is settled
+  std::vector<size_t> shared;          // steps that both strike: what the rank does in them says nothing of this one
 
   [[nodiscard]] std::vector<size_t> StruckSteps() const;
+  // Those that tell what it is about: not the shared ones, unless there are no others.
+  [[nodiscard]] std::vector<size_t> TellingSteps() const;
 };
 
 // The rank in single steps: those whose excess (of a rank that is usually ahead of its peers: beyond its usual one)

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -177,6 +178,58 @@ TEST(Suspects, WherePeersAreSlowNowAndThenARankOnlySeemsToFallBack) {
   // In step 8 nobody is slow: rank 1 is as far as the others, but takes no longer than ever.
   Look look(Make(HalfSlow([](int s) { return s != 8; })));
   EXPECT_EQ(StrikeSingleSteps(look.job, look.excess, 1).struck, 0U);
+}
+
+// Of `ranks` the first four take 47 ms more, the fifth 22.
+Plan FourHideOne(int ranks) {
+  Plan plan;
+  plan.ranks = ranks;
+  plan.compute = [](int r, int) { return Ms(100) + (r < 4 ? Ms(47) : r == 4 ? Ms(22) : 0); };
+  return plan;
+}
+
+std::vector<size_t> RanksOf(const std::vector<Suspect>& suspects) {
+  std::vector<size_t> out;
+  for (const Suspect& suspect : suspects) out.push_back(suspect.rank);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(LookAgain, FindsWhomSlowPeersHid) {
+  // The middle of rank 4's seven peers is one of the four slow ones: it is 25 ms ahead of that. Without those it is 22
+  // behind the other three.
+  Look look(Make(FourHideOne(8)));
+  const std::vector<Suspect> found = FindSuspects(look.In());
+  ASSERT_EQ(RanksOf(found), (std::vector<size_t>{0, 1, 2, 3}));
+  ExcessTable table;
+  const std::vector<Suspect> hidden = LookAgain(look.In(), found, {}, &table);
+  ASSERT_EQ(RanksOf(hidden), (std::vector<size_t>{4}));
+  EXPECT_EQ(hidden[0].cost, std::vector<Nanos>(16, Ms(22)));
+  EXPECT_EQ(hidden[0].table, &table);
+  EXPECT_EQ(table.At(4, 0), Ms(22));
+  EXPECT_EQ(table.At(0, 0), kNoValue);  // nobody's peer
+}
+
+TEST(LookAgain, PassesOverWhomSomethingElseExplains) {
+  Look look(Make(FourHideOne(8)));
+  ExcessTable table;
+  EXPECT_TRUE(LookAgain(look.In(), FindSuspects(look.In()), {4}, &table).empty());
+}
+
+TEST(LookAgain, NeedsThreePeersThatAreNotSlow) {
+  // Of seven ranks three are left: two peers.
+  Look look(Make(FourHideOne(7)));
+  const std::vector<Suspect> found = FindSuspects(look.In());
+  ASSERT_EQ(RanksOf(found), (std::vector<size_t>{0, 1, 2, 3}));
+  ExcessTable table;
+  EXPECT_TRUE(LookAgain(look.In(), found, {}, &table).empty());
+}
+
+TEST(LookAgain, WhereNobodyIsSlowNobodyIsHidden) {
+  Look look(Make(FourHideOne(8)));
+  ExcessTable table;
+  EXPECT_TRUE(LookAgain(look.In(), {}, {}, &table).empty());
+  EXPECT_TRUE(table.excess.empty());
 }
 
 TEST(Suspects, LongestFirst) {

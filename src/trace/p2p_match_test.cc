@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "trace/comm.h"
@@ -90,6 +91,54 @@ TEST(PointToPoint, ExchangeKernelsOfAPipelineArePairedWithNeighbours) {
     EXPECT_TRUE(group.is_p2p && group.inferred);
     EXPECT_EQ(group.ranks[1], group.ranks[0] + 1);
   }
+}
+
+// Ranks 0, 1 and 2 are the stages of a pipeline; each direction to each neighbour has a stream of its own, and no row
+// names a peer or a group. Micro-batches come at uneven times: forward at 0 and 10 ms, back at 20 and 30; a receive is
+// there before its send begins, and both end together.
+std::vector<RankComms> PeerlessPipeline(int batches) {
+  const std::vector<LocalGroup> streams(4, LocalGroup{.is_device = true});
+  std::vector<RankComms> ranks;
+  for (RankId r = 0; r < 3; ++r) ranks.push_back(Rank(r, streams, {}));
+  for (int k = 0; k < batches; ++k) {
+    const int t = 100 * k + 7 * k % 31;
+    const auto send = [&](int from, int to, int lane_from, int lane_to, int at) {
+      ranks[static_cast<size_t>(from)].instances.push_back(Row(CommOp::kSend, at, at + 3, -1, lane_from));
+      ranks[static_cast<size_t>(to)].instances.push_back(Row(CommOp::kRecv, at - 2, at + 3, -1, lane_to));
+    };
+    send(0, 1, 0, 0, t + 7 * k % 5);
+    send(1, 2, 1, 0, t + 15 + 5 * k % 7);
+    send(2, 1, 1, 2, t + 30 + 3 * k % 7);
+    send(1, 0, 3, 1, t + 45 + 11 * k % 5);
+  }
+  return ranks;
+}
+
+TEST(PointToPoint, APipelineOfThreeStagesThatNamesNobodyIsPairedByStreams) {
+  const JobComms joined = JoinComms(PeerlessPipeline(24), 3);
+  EXPECT_EQ(joined.unmatched_instances, 0);
+  ASSERT_EQ(joined.collectives.size(), 4U * 24);
+  std::map<std::vector<RankId>, int> pairs;
+  for (const Collective& c : joined.collectives) {
+    const JobGroup& group = joined.groups[static_cast<size_t>(c.group)];
+    EXPECT_TRUE(group.is_p2p && group.inferred);
+    ++pairs[group.ranks];
+  }
+  EXPECT_EQ(pairs, (std::map<std::vector<RankId>, int>{{{0, 1}, 48}, {{1, 2}, 48}}));
+}
+
+TEST(PointToPoint, APipelineThatNamesNobodyAndDoesNotFitIsCounted) {
+  // What the last stage does happens at other times: 24 sends and as many receives of it, and those of its neighbour.
+  std::vector<RankComms> ranks = PeerlessPipeline(24);
+  for (CommInstance& row : ranks[2].instances) {
+    const Nanos off = row.start % (13 * kMillisecond) * 7;
+    row.start += off;
+    row.end += off;
+  }
+  const JobComms joined = JoinComms(ranks, 3);
+  EXPECT_TRUE(joined.collectives.empty());
+  EXPECT_EQ(joined.unmatched_instances, 8 * 24);
+  EXPECT_FALSE(joined.notes.empty());
 }
 
 TEST(PairWithSome, TakesTheNearestEndsInOrder) {

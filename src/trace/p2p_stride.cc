@@ -32,53 +32,58 @@ class StrideSearch {
     for (size_t i = 0; i < flows.size(); ++i) of_rank_[flows[i].rank].push_back(i);
   }
 
-  // Distances at which something of the lowest rank fits.
+  // Distances at which something of the lowest rank fits. Once around, the way back is the same distance.
   [[nodiscard]] std::set<RankId> Distances() const {
     std::set<RankId> out;
+    const RankId around = Around();
     for (const size_t i : of_rank_.begin()->second) {
       for (size_t j = 0; j < flows_.size(); ++j) {
         if (!MayMatch(flows_[i], flows_[j]) || fit_(i, j).score <= kFits) continue;
-        out.insert(flows_[j].rank - flows_[i].rank);
+        const RankId distance = flows_[j].rank - flows_[i].rank;
+        out.insert(std::min(distance, around - distance));
       }
     }
     return out;
   }
 
+  // Those whose ends agree best first, over all ranks: in a ring each rank has a neighbour on either side.
   [[nodiscard]] Layout At(RankId distance) const {
-    Layout out;
-    std::vector<bool> taken(flows_.size(), false);
+    std::vector<Candidate> candidates;
     for (const auto& [rank, mine] : of_rank_) {
       const auto next = of_rank_.find(Next(rank, distance));
-      if (next != of_rank_.end()) PairRanks(mine, next->second, &taken, &out);
+      if (next != of_rank_.end()) AddCandidates(mine, next->second, &candidates);
+    }
+    std::sort(candidates.begin(), candidates.end());
+    Layout out;
+    std::vector<bool> taken(flows_.size(), false);
+    for (const auto& [scatter, i, j] : candidates) {
+      if (taken[i] || taken[j]) continue;
+      taken[i] = taken[j] = true;
+      out.pairs.emplace_back(i, j);
+      out.rows += flows_[i].rows.size() + flows_[j].rows.size();
+      out.scatter += scatter;
     }
     if (!out.pairs.empty()) out.scatter /= static_cast<Nanos>(out.pairs.size());
     return out;
   }
 
  private:
+  using Candidate = std::tuple<Nanos, size_t, size_t>;  // scatter of the ends, two flows
+
+  [[nodiscard]] RankId Around() const { return of_rank_.rbegin()->first - of_rank_.begin()->first + 1; }
+
   [[nodiscard]] RankId Next(RankId rank, RankId distance) const {
-    const RankId first = of_rank_.begin()->first, last = of_rank_.rbegin()->first;
-    return rank + distance <= last ? rank + distance : rank + distance - (last - first + 1);
+    return rank + distance <= of_rank_.rbegin()->first ? rank + distance : rank + distance - Around();
   }
 
-  // Those whose ends agree best first.
-  void PairRanks(const std::vector<size_t>& mine, const std::vector<size_t>& theirs, std::vector<bool>* taken,
-                 Layout* out) const {
-    std::vector<std::tuple<Nanos, size_t, size_t>> candidates;
+  void AddCandidates(const std::vector<size_t>& mine, const std::vector<size_t>& theirs,
+                     std::vector<Candidate>* out) const {
     for (const size_t i : mine) {
       for (const size_t j : theirs) {
-        if ((*taken)[i] || (*taken)[j] || !MayMatch(flows_[i], flows_[j])) continue;
+        if (!MayMatch(flows_[i], flows_[j])) continue;
         const PartnerFit f = fit_(std::min(i, j), std::max(i, j));
-        if (f.score > kFits) candidates.emplace_back(f.scatter, i, j);
+        if (f.score > kFits) out->emplace_back(f.scatter, i, j);
       }
-    }
-    std::sort(candidates.begin(), candidates.end());
-    for (const auto& [scatter, i, j] : candidates) {
-      if ((*taken)[i] || (*taken)[j]) continue;
-      (*taken)[i] = (*taken)[j] = true;
-      out->pairs.emplace_back(i, j);
-      out->rows += flows_[i].rows.size() + flows_[j].rows.size();
-      out->scatter += scatter;
     }
   }
 
@@ -109,7 +114,8 @@ std::vector<std::pair<size_t, size_t>> PairByStride(std::span<const LaneFlow> fl
     if (layout.rows * 10 < all * 9) continue;
     const bool closer = best.rows == 0 || layout.scatter < best.scatter;
     const Nanos least = std::min(layout.scatter, best.scatter), most = std::max(layout.scatter, best.scatter);
-    ambiguous = best.rows > 0 && most <= 2 * least + 2 * kMicrosecond;
+    const bool as_good = best.rows > 0 && most <= 2 * least + 2 * kMicrosecond;
+    ambiguous = as_good || (ambiguous && !closer);
     if (closer) best = std::move(layout);
   }
   if (ambiguous) return {};

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank that takes longer than its peers suffers from.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "diagnose/analyses.h"
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Eight ranks without devices in one group; 24 steps of six operators of 20 ms, which on rank 3 take `percent(step,
+// operator)` of that.
+AnalysisOutput AnalyseEach(const std::function<int(int step, int op)>& percent) {
+  MadeMesh mesh({.ranks = 8, .device = false});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < 24; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      for (int f = 0; f < 6; ++f) {
+        const Nanos time = Us(200) * (r == 3 ? percent(s, f) : 100);
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(f), time, 4);
+      }
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunOwnTimeAnalysis);
+}
+
+// All of them alike.
+AnalysisOutput Analyse(const std::function<int(int step)>& percent) {
+  return AnalyseEach([&](int s, int) { return percent(s); });
+}
+
+std::string CauseOf(const std::function<int(int step)>& percent) {
+  const AnalysisOutput out = Analyse(percent);
+  EXPECT_EQ(out.candidates.size(), 1U);
+  return out.candidates.empty() ? "" : out.candidates[0].finding.cause;
+}
+
+TEST(OwnTime, TheSameShareOfEverythingNowAndThenIsAThrottledHost) {
+  // 30 % more of everything in every third step: 36 of 120 ms.
+  const AnalysisOutput out = Analyse([](int s) { return s % 3 == 0 ? 130 : 100; });
+  ASSERT_EQ(out.candidates.size(), 1U);
+  const Candidate& found = out.candidates[0];
+  EXPECT_EQ(found.finding.cause, "slow-host");
+  EXPECT_EQ(found.finding.scope.ranks, (std::vector<RankId>{3}));
+  EXPECT_EQ(found.finding.when.kind, report::WhenKind::kIntermittent);
+  EXPECT_FALSE(found.at_most_info);
+  for (size_t s = 0; s < 24; ++s) EXPECT_EQ(found.excess[s], s % 3 == 0 ? Ms(36) : 0) << s;
+}
+
+TEST(OwnTime, UnevenSharesAreOtherWorkOnTheMachine) {
+  // 10, 90, 20 and 60 % more in turn: 12, 108, 24 and 72 ms, the middle is 48. None is within a third of it.
+  constexpr int kPercent[] = {110, 190, 120, 160};
+  const AnalysisOutput out = Analyse([&](int s) { return s % 3 == 0 ? kPercent[s / 3 % 4] : 100; });
+  ASSERT_EQ(out.candidates.size(), 1U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "shared-host");
+  EXPECT_TRUE(out.candidates[0].at_most_info);
+}
+
+TEST(OwnTime, AQuarterOfTheStruckStepsMayBeOfAnotherShare) {
+  // Of eight struck steps two, then three, take three times as much more as the others.
+  const auto with_far_ones = [](int far) {
+    return CauseOf([far](int s) { return s % 3 != 0 ? 100 : s / 3 < far ? 190 : 130; });
+  };
+  EXPECT_EQ(with_far_ones(2), "slow-host");
+  EXPECT_EQ(with_far_ones(3), "shared-host");
+}
+
+TEST(OwnTime, TheSameAmountInOtherFunctionsEachTimeIsOtherWork) {
+  // 40 ms in every third step, of three operators now in this and now in that one; the other three are as ever.
+  const AnalysisOutput out = AnalyseEach([](int s, int f) { return s % 3 == 0 && f == s / 3 % 3 ? 300 : 100; });
+  ASSERT_EQ(out.candidates.size(), 1U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "shared-host");
+}
+
+TEST(OwnTime, ThreeStruckStepsShowNoShare) {
+  EXPECT_EQ(CauseOf([](int s) { return s % 8 == 3 ? 130 : 100; }), "shared-host");
+  EXPECT_EQ(CauseOf([](int s) { return s % 6 == 3 ? 130 : 100; }), "slow-host");  // four
+}
+
+TEST(OwnTime, ASlowRankThatStandsStillOnceHasTwoFindings) {
+  // Kernels of rank 2 take 10 % longer; in step 5 they do not, but it stands still for 40 ms. What it usually takes
+  // longer is taken to be in those 40.
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r == 2 && s != 5 ? Ms(110) : Ms(100));
+    if (s == 5) mesh.Hole(2, Ms(40));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+  ASSERT_EQ(out.candidates.size(), 2U);
+  const Candidate &slow = out.candidates[0], &pause = out.candidates[1];
+  EXPECT_EQ(slow.finding.id, "slow-device-2");
+  EXPECT_EQ(pause.finding.id, "paused-process-2-in-one-piece");
+  for (size_t s = 0; s < 12; ++s) {
+    EXPECT_EQ(slow.excess[s], Ms(10)) << s;
+    EXPECT_EQ(pause.excess[s], s == 5 ? Ms(30) : 0) << s;
+  }
+}
+
+TEST(OwnTime, AStepThatAPauseTookIsNotPricedTwice) {
+  // Rank 2 waits 10 ms for each batch, in step 5 too, and stands still there for 40 more: of those 50 40 are the
+  // pause's.
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Work(2, WorkClass::kInput, "train.py(7): read_shard", Ms(10));
+    if (s == 5) mesh.Hole(2, Ms(40));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+  ASSERT_EQ(out.candidates.size(), 2U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "slow-input");
+  EXPECT_EQ(out.candidates[1].finding.cause, "paused-process");
+  for (size_t s = 0; s < 12; ++s) {
+    EXPECT_EQ(out.candidates[0].excess[s], Ms(10)) << s;
+    EXPECT_EQ(out.candidates[1].excess[s], s == 5 ? Ms(40) : 0) << s;
+  }
+}
+
+TEST(OwnTime, ARankThatSlowPeersHideIsFoundToo) {
+  // Against the middle of its seven peers, a slow one, rank 4 is ahead: kernels of 122 ms beside four of 147.
+  MadeMesh mesh({.ranks = 8});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) mesh.Compute(r, r < 4 ? Ms(147) : r == 4 ? Ms(122) : Ms(100));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  std::set<RankId> found;
+  for (const Candidate& candidate : look.Run(RunOwnTimeAnalysis).candidates) {
+    found.insert(candidate.finding.scope.ranks.begin(), candidate.finding.scope.ranks.end());
+    if (candidate.finding.scope.ranks.front() == 4) {
+      EXPECT_EQ(candidate.excess, std::vector<Nanos>(12, Ms(22)));
+    }
+  }
+  EXPECT_EQ(found, (std::set<RankId>{0, 1, 2, 3, 4}));
+}
+
+TEST(OwnTime, AHostWithRanksOfTwoStagesIsOneFinding) {
+  // Hosts of four ranks, two of each stage; all operators take 30 % longer on the second host.
+  MadeMesh mesh({.ranks = 8, .per_host = 4, .device = false});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      for (int f = 0; f < 6; ++f) {
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(f), r < 4 ? Ms(20) : Ms(26), 4);
+      }
+    }
+    for (const int g : pp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  ASSERT_EQ(look.job.classes.size(), 2U);
+  const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+  ASSERT_EQ(out.candidates.size(), 1U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "slow-host");
+  EXPECT_EQ(out.candidates[0].finding.scope.ranks, (std::vector<RankId>{4, 5, 6, 7}));
+  EXPECT_EQ(out.candidates[0].finding.scope.hosts, (std::vector<std::string>{"n1"}));
+}
+
+}  // namespace
+}  // namespace headway::diagnose

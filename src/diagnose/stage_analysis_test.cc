@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages of a pipeline that take longer than the others.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "diagnose/analyses.h"
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Four stages of one rank each; a step is five calls each of `kernels` kernels, of 5 ms on all but stage 1, which makes
+// `calls` of `call`, and what `more` adds to it.
+struct Plan {
+  int kernels = 4;
+  int calls = 5;
+  Nanos call = Ms(5);
+  std::function<void(MadeMesh*, int rank)> more = [](MadeMesh*, int) {};
+};
+
+std::vector<Candidate> Analyse(const Plan& plan) {
+  MadeMesh mesh({.ranks = 4});
+  const int pp = mesh.Group("mesh_pp", {0, 1, 2, 3});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      const int calls = r == 1 ? plan.calls : 5;
+      for (int k = 0; k < plan.kernels; ++k) {
+        mesh.Work(r, WorkClass::kCompute, "kernel" + std::to_string(k), calls * (r == 1 ? plan.call : Ms(5)), calls);
+      }
+      plan.more(&mesh, r);
+    }
+    mesh.Meet(pp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunStageAnalysis).candidates;
+}
+
+TEST(StageAnalysis, MoreCallsAreMoreLayers) {
+  // 4 * 8 * 5 = 160 ms, the others 100.
+  const std::vector<Candidate> found = Analyse({.calls = 8});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(found[0].finding.scope.stage, 1);
+  EXPECT_FALSE(found[0].at_most_info);
+  EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(60)));
+}
+
+TEST(StageAnalysis, OfAStageWhoseEveryKernelTakesLongerIsARemark) {
+  // The same 160 ms of 5 calls of 8 ms: 1.6 times the others', and no more of them.
+  const std::vector<Candidate> found = Analyse({.call = Ms(8)});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+  EXPECT_TRUE(found[0].at_most_info);
+  EXPECT_NE(found[0].finding.sentence.find("Each call takes 1.60x the time, too"), std::string::npos)
+      << found[0].finding.sentence;
+}
+
+TEST(StageAnalysis, SlowKernelsExcuseNoMoreThanTheyAre) {
+  // 8 calls of 7 ms: 224 ms, of which 224 / 1.4 = 160 are what it has to do.
+  const std::vector<Candidate> found = Analyse({.calls = 8, .call = Ms(7)});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].at_most_info);
+}
+
+TEST(StageAnalysis, ThreeKernelsAreTooFewToTell) {
+  const std::vector<Candidate> found = Analyse({.kernels = 3, .call = Ms(8)});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].at_most_info);
+}
+
+// On stage 1 its batch takes `input` ms and its optimizer `host`, elsewhere 1 ms each.
+Candidate WithInput(int input, int host) {
+  const std::vector<Candidate> found = Analyse({.more = [&](MadeMesh* mesh, int r) {
+    mesh->Work(r, WorkClass::kInput, "train.py(7): read_shard", Ms(r == 1 ? input : 1));
+    mesh->Work(r, WorkClass::kHost, "train.py(30): optimizer", Ms(r == 1 ? host : 1));
+  }});
+  EXPECT_EQ(found.size(), 1U);
+  return found.empty() ? Candidate{} : found[0];
+}
+
+TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
+  // All of 50 ms more, then 35 of 50, then 25: half of it.
+  const Candidate all = WithInput(51, 1);
+  EXPECT_EQ(all.finding.cause, "slow-input");
+  EXPECT_EQ(all.finding.id, "slow-input-stage-1");
+  EXPECT_EQ(all.finding.scope.stage, 1);
+  EXPECT_EQ(all.excess, std::vector<Nanos>(6, Ms(50)));
+  EXPECT_EQ(WithInput(36, 16).finding.cause, "slow-input");
+  EXPECT_EQ(WithInput(26, 26).finding.cause, "stage-imbalance");
+}
+
+}  // namespace
+}  // namespace headway::diagnose
