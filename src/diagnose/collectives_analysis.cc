@@ -3,6 +3,7 @@
 // the start of a transfer, or one after the other with the work they could have run beside.
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
@@ -62,21 +63,12 @@ Nanos ShortestTransfer(const Job& job, const std::vector<Channel>& channels, con
   return *low;
 }
 
-Bytes MeanBytes(const Job& job, const Channel& channel) {
-  Bytes sum = 0;
-  for (const size_t c : channel.calls) {
-    if (job.comms.collectives[c].bytes < 0) return -1;
-    sum += job.comms.collectives[c].bytes;
-  }
-  return channel.calls.empty() ? -1 : sum / static_cast<Bytes>(channel.calls.size());
-}
-
 // Whether most calls take hardly longer than a transfer needs to start. Where all of a job are equally long the
 // shortest of them need not be a start.
-bool AreShort(const Job& job, const Channel& channel, Nanos start) {
+bool AreShort(const Job& job, std::span<const size_t> calls, Nanos start) {
   if (start > kLongestStart) return false;
   std::vector<Nanos> times;
-  for (const size_t c : channel.calls) times.push_back(TransferTime(job, c));
+  for (const size_t c : calls) times.push_back(TransferTime(job, c));
   return Median(std::move(times)) <= 3 * start;
 }
 
@@ -91,43 +83,77 @@ void Describe(const Job& job, const Family& family, Candidate* candidate) {
   candidate->at_most_info = true;
 }
 
+// What a channel exchanges in many small pieces, by step.
+struct SmallCalls {
+  std::vector<Nanos> saved;  // by axis step: what fewer calls would save in each; 0 = not many, or not small
+  size_t calls = 0;          // in the struck steps
+  Bytes bytes = -1;          // mean of a call; -1 = not written
+  size_t struck = 0;
+};
+
+Bytes MeanBytes(const Job& job, std::span<const size_t> calls) {
+  Bytes sum = 0;
+  for (const size_t c : calls) {
+    if (job.comms.collectives[c].bytes < 0) return -1;
+    sum += job.comms.collectives[c].bytes;
+  }
+  return calls.empty() ? -1 : sum / static_cast<Bytes>(calls.size());
+}
+
+SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
+  SmallCalls out{std::vector<Nanos>(job.num_steps(), 0)};
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    const std::span<const size_t> calls = channel.CallsOf(s);
+    const Bytes bytes = MeanBytes(job, calls);
+    if (calls.size() < kManyCalls || bytes * 4 > kUsualBucket || (bytes < 0 && !AreShort(job, calls, start))) continue;
+    const double fewer = 1 - (bytes < 0 ? static_cast<double>(kManyCalls) / static_cast<double>(calls.size())
+                                        : static_cast<double>(bytes) / static_cast<double>(kUsualBucket));
+    const auto saved = static_cast<Nanos>(fewer * static_cast<double>(start));
+    if (saved * static_cast<Nanos>(calls.size()) * 100 < job.median_step * kSmallPercent) continue;
+    out.saved[s] = saved;
+    out.calls += calls.size();
+    out.bytes = out.struck == 0 ? bytes : std::max(out.bytes, bytes);
+    ++out.struck;
+  }
+  return out;
+}
+
 void CheckSmall(const AnalysisInput& in, const Family& family, AnalysisOutput* out) {
   const Job& job = in.job;
   const Channel& first = *family.front();
-  const size_t calls = first.calls.size() / std::max<size_t>(1, job.num_steps());
-  const Bytes bytes = MeanBytes(job, first);
-  if (calls < kManyCalls || bytes * 4 > kUsualBucket) return;
   const Nanos start = ShortestTransfer(job, in.channels, first);
-  if (bytes < 0 && !AreShort(job, first, start)) return;
-  const double fewer = 1 - (bytes < 0 ? static_cast<double>(kManyCalls) / static_cast<double>(calls)
-                                      : static_cast<double>(bytes) / static_cast<double>(kUsualBucket));
-  const auto saved = static_cast<Nanos>(fewer * static_cast<double>(start));  // a call
-  const Nanos per_step = saved * static_cast<Nanos>(calls);
-  if (per_step * 100 < job.median_step * kSmallPercent) return;
+  const SmallCalls small = SmallCallsOf(job, first, start);
+  if (small.struck == 0) return;
   Candidate candidate;
-  candidate.excess.assign(job.num_steps(), per_step);
-  for (const Channel* channel : family) {
-    for (const size_t c : channel->calls) {
-      candidate.edit.transfers.push_back(
-          {static_cast<int32_t>(c), std::max<Nanos>(0, job.graph.collectives[c].transfer - saved)});
+  candidate.excess.assign(job.num_steps(), 0);
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (small.saved[s] == 0) continue;
+    candidate.excess[s] = small.saved[s] * static_cast<Nanos>(first.CallsOf(s).size());
+    for (const Channel* channel : family) {
+      for (const size_t c : channel->CallsOf(s)) {
+        candidate.edit.transfers.push_back(
+            {static_cast<int32_t>(c), std::max<Nanos>(0, job.graph.collectives[c].transfer - small.saved[s])});
+      }
     }
   }
   Describe(job, family, &candidate);
   report::Finding& finding = candidate.finding;
   finding.cause = "small-collectives";
   finding.id = "small-collectives-" + std::to_string(first.group);
-  finding.sentence = "Gradients or parameters travel in " + FormatCount(static_cast<int64_t>(calls)) + " " +
-                     trace::ToString(first.op) + (bytes < 0 ? "" : " of " + FormatBytes(bytes)) +
-                     " a step; each pays about " + FormatDuration(start) + " before data move" +
-                     (bytes < 0 ? ", and hardly takes longer (no sizes are written)." : ".");
+  const auto calls = static_cast<int64_t>(small.calls / small.struck);
+  const bool known = small.bytes >= 0;
+  finding.sentence = std::string(small.struck * 4 < job.num_steps() * 3 ? "In some steps gradients" : "Gradients") +
+                     " or parameters travel in " + FormatCount(calls) + " " + trace::ToString(first.op) +
+                     (known ? " of " + FormatBytes(small.bytes) : "") + " a step; each pays about " +
+                     FormatDuration(start) + " before data move" +
+                     (known ? "." : ", and hardly takes longer (no sizes are written).");
   finding.suggestion = "larger buckets (DDP: bucket_cap_mb; FSDP: wrap larger modules)";
   finding.confidence_reason = "what fewer calls bring is estimated from the shortest transfers of this job";
-  const int64_t enough = bytes < 0 ? static_cast<int64_t>(kManyCalls)
-                                   : std::max<int64_t>(1, static_cast<int64_t>(calls) * bytes / kUsualBucket);
+  const int64_t enough =
+      known ? std::max<int64_t>(1, calls * small.bytes / kUsualBucket) : static_cast<int64_t>(kManyCalls);
   finding.evidence.push_back(
-      {std::string("calls of ") + trace::ToString(first.op) + " per step", FormatCount(static_cast<int64_t>(calls)),
-       FormatCount(enough), "",
-       bytes < 0 ? "expected: no more" : "expected: as many buckets of " + FormatBytes(kUsualBucket)});
+      {std::string("calls of ") + trace::ToString(first.op) + " per step", FormatCount(calls), FormatCount(enough), "",
+       known ? "expected: as many buckets of " + FormatBytes(kUsualBucket) : "expected: no more"});
   out->candidates.push_back(std::move(candidate));
 }
 

@@ -56,9 +56,9 @@ std::vector<Group> GroupBySteps(const std::vector<Suspect>& struck) {
   return groups;
 }
 
-bool Moves(const Job& job, const std::vector<Group>& groups) {
-  constexpr size_t kLeastGroups = 3;
-  if (groups.size() < kLeastGroups) return false;
+bool Moves(const Job& job, const std::vector<Group>& groups, size_t least_groups) {
+  constexpr size_t kLeastSteps = 3;
+  if (groups.size() < least_groups) return false;
   std::vector<size_t> times(job.num_steps(), 0);
   size_t most = 0;
   for (const Group& group : groups) {
@@ -70,7 +70,8 @@ bool Moves(const Job& job, const std::vector<Group>& groups) {
     covered += n > 0 ? 1 : 0;
     sum += n;
   }
-  return covered >= kLeastGroups && covered * 4 >= job.num_steps() && most * 10 <= covered * 6 &&
+  const size_t share = least_groups < 3 ? 7 : 6;  // tenths of the struck steps: of three steps two may be of one
+  return covered >= kLeastSteps && covered * 4 >= job.num_steps() && most * 10 <= covered * share &&
          sum * 2 <= covered * 3;
 }
 
@@ -269,20 +270,34 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
   }
 }
 
-// What may move: single ranks, the groups of one kind, or whole replicas.
-std::vector<std::vector<Suspect>> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
-  std::vector<std::vector<Suspect>> out{StruckRanks(in)};
+bool SpansClasses(const Job& job, const Siblings& group) {
+  return std::any_of(group.ranks.begin(), group.ranks.end(),
+                     [&](size_t r) { return job.peer_class[r] != job.peer_class[group.ranks.front()]; });
+}
+
+// What may move, and how many ranks or groups have to be struck before it does. Ranks of all stages that are longer
+// together are so by their batch: two such replicas will do.
+struct Reading {
+  std::vector<Suspect> struck;
+  size_t least_groups = 3;
+};
+
+// Single ranks, the groups of one kind, or whole replicas.
+std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
+  std::vector<Reading> out;
+  out.push_back({StruckRanks(in)});
   std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
   for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
   for (const auto& [kind, by_class] : kinds) {
     out.emplace_back();
-    for (const auto& [peer_class, groups] : by_class) StrikeTogether(in, groups, &out.back());
+    for (const auto& [peer_class, groups] : by_class) StrikeTogether(in, groups, &out.back().struck);
   }
   const std::vector<Siblings> replicas = SiblingsOfReplicas(in.job);
   std::vector<const Siblings*> of_all;
   for (const Siblings& replica : replicas) of_all.push_back(&replica);
   out.emplace_back();
-  StrikeTogether(in, of_all, &out.back());
+  StrikeTogether(in, of_all, &out.back().struck);
+  if (!replicas.empty() && SpansClasses(in.job, replicas.front())) out.back().least_groups = 2;
   return out;
 }
 
@@ -300,10 +315,10 @@ MovingImbalance Make(const AnalysisInput& in, const std::vector<Siblings>& group
 }
 
 std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vector<Siblings>& groups,
-                                       const std::vector<Suspect>& struck) {
-  if (!Moves(in.job, GroupBySteps(struck))) return std::nullopt;
-  SharedWork work = FindSharedWork(in, struck);
-  if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members))) return std::nullopt;
+                                       const Reading& reading) {
+  if (!Moves(in.job, GroupBySteps(reading.struck), reading.least_groups)) return std::nullopt;
+  SharedWork work = FindSharedWork(in, reading.struck);
+  if (work.function.empty() || !Moves(in.job, GroupBySteps(work.members), reading.least_groups)) return std::nullopt;
   const bool has_device = in.job.ranks.front().has_device;
   const bool is_doubtful = !has_device && work.function == kAllOperators;
   if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
@@ -324,8 +339,8 @@ std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::
 std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   if (in.job.num_steps() < 3) return std::nullopt;
   const std::vector<Siblings> groups = SiblingsOfGroups(in.job);
-  for (const std::vector<Suspect>& struck : Readings(in, groups)) {
-    if (std::optional<MovingImbalance> found = Believe(in, groups, struck)) return found;
+  for (const Reading& reading : Readings(in, groups)) {
+    if (std::optional<MovingImbalance> found = Believe(in, groups, reading)) return found;
   }
   return BelieveOfTwo(in, groups);
 }

@@ -18,9 +18,10 @@ struct MovingImbalance {
 };
 
 // Ranks are put together that are struck in the same steps (the ranks of one replica get the same batch). It moves when
-// there are three or more such groups, none struck in most of the struck steps, hardly two of them in one step, and one
-// kind of work holds the excess. Of ranks that share processors with other work it is only believed when most steps are
-// struck: chance strikes some. Nothing where any of that fails. O(cells of struck ranks).
+// there are three or more such groups (of whole replicas of several stages two), none struck in most of the struck
+// steps, hardly two of them in one step, and one kind of work holds the excess. Of ranks that share processors with
+// other work it is only believed when most steps are struck: chance strikes some. Nothing where any of that fails.
+// O(cells of struck ranks).
 [[nodiscard]] std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in);
 
 }  // namespace headway::diagnose

@@ -127,6 +127,14 @@ void DropJoined(const std::vector<Part>& parts, RankCandidates* candidates) {
 std::string KindOf(const report::Finding& finding) {
   if (finding.cause == "hidden-sync" || finding.cause == "unpinned-copy" || finding.cause == "slow-copy")
     return finding.cause;
+  // Devices that are slow in the very same few steps are so by what they were given.
+  const bool now_and_then =
+      finding.when.kind == report::WhenKind::kIntermittent || finding.when.kind == report::WhenKind::kOnce;
+  if (finding.cause == "slow-device" && now_and_then) {
+    std::string steps = finding.cause;
+    for (const int64_t step : finding.when.steps) steps += " #" + std::to_string(step);
+    return steps;
+  }
   const bool of_function =
       finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
   if (!of_function || finding.scope.function.empty()) return "";

@@ -146,6 +146,7 @@ FaultTruth MeasureFault(const JobSpec& spec, size_t index, const JobRun& faulty,
   FaultTruth truth{fault, {}, {}, 0, 0, 0, 0, {}};
   const Excess excess = ExcessOf(fault.kind, faulty.job->gloo());
   std::vector<double> excesses;
+  std::map<int, double> by_rank;
   for (int step = spec.warmup; step < spec.warmup + spec.steps; ++step) {
     const std::vector<int> struck = faulty.job->faults.Struck(index, step);
     if (struck.empty()) continue;
@@ -153,8 +154,15 @@ FaultTruth MeasureFault(const JobSpec& spec, size_t index, const JobRun& faulty,
     for (int rank : struck) {
       excesses.push_back(
           static_cast<double>(OwnTime(faulty, rank, step, excess) - OwnTime(without, rank, step, excess)) / 1e6);
+      by_rank[rank] += excesses.back();
     }
     if (!BlamesNobody(fault.kind)) truth.ranks = struck;
+  }
+  // Of a host's ranks those that do what is slow: not all stages of a pipeline load data.
+  if (fault.host >= 0 && (excess == Excess::kHost || excess == Excess::kDevice)) {
+    double most = 0;
+    for (const auto& [rank, ms] : by_rank) most = std::max(most, ms);
+    std::erase_if(truth.ranks, [&](int rank) { return by_rank[rank] * 10 < most; });
   }
   truth.magnitude_ms = Median(excesses);
   const std::vector<double> with_ms = faulty.StepMs(), without_ms = without.StepMs();
