@@ -80,6 +80,24 @@ TEST(LateEntry, NobodyNeedsToBeOnTime) {
   EXPECT_EQ(d.findings[0].worst_step, Ms(60));
 }
 
+TEST(LateEntry, OnAHostBackendLessIsAskedWhereMoreStepsAreKnown) {
+  // 8 ms of a step of 101: a twentieth is 5, a tenth 10.
+  const auto is_late = [](int steps) {
+    MadeMesh mesh({.ranks = 4, .device = false});
+    const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+    mesh.Delay(3, Ms(8));
+    for (int s = 0; s < steps; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(100));
+      mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    Look look(mesh.Make());
+    return !look.Run(RunLateEntryAnalysis).candidates.empty();
+  };
+  EXPECT_FALSE(is_late(9));
+  EXPECT_TRUE(is_late(10));
+}
+
 // Rank 3 comes `late` before its first step and works `first` in it, `others` in each later one; the other ranks 100
 // ms.
 bool IsLateEntry(Nanos late, Nanos first, Nanos others) {

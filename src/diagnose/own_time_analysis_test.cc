@@ -5,6 +5,8 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "diagnose/analyses.h"
 #include "diagnose/made_mesh.h"
@@ -172,6 +174,80 @@ TEST(OwnTime, AHostWithRanksOfTwoStagesIsOneFinding) {
   EXPECT_EQ(out.candidates[0].finding.cause, "slow-host");
   EXPECT_EQ(out.candidates[0].finding.scope.ranks, (std::vector<RankId>{4, 5, 6, 7}));
   EXPECT_EQ(out.candidates[0].finding.scope.hosts, (std::vector<std::string>{"n1"}));
+}
+
+// Four ranks on a device, 100 ms of kernels a step; each also spends `time(rank, k)` in function k of ten calls.
+AnalysisOutput WithFunctions(const std::vector<std::pair<std::string, WorkClass>>& functions,
+                             const std::function<Nanos(int, size_t)>& time) {
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int r = 0; r < 4; ++r) {
+      for (size_t k = 0; k < functions.size(); ++k) {
+        mesh.Work(r, functions[k].second, functions[k].first, time(r, k), 10);
+      }
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunOwnTimeAnalysis);
+}
+
+TEST(OwnTime, AnExcessThatNoFunctionHoldsIsToldByItsClass) {
+  // Five functions of the loader, 4 ms each instead of 1: 12 steps of 20 ms against 5. Five others are as ever.
+  std::vector<std::pair<std::string, WorkClass>> functions;
+  for (int k = 0; k < 10; ++k) {
+    functions.emplace_back("train.py(" + std::to_string(k) + "): f", k < 5 ? WorkClass::kInput : WorkClass::kHost);
+  }
+  const AnalysisOutput out = WithFunctions(functions, [](int r, size_t k) { return r == 2 && k < 5 ? Ms(4) : Ms(1); });
+  ASSERT_EQ(out.candidates.size(), 1U);
+  EXPECT_EQ(out.candidates[0].finding.cause, "slow-input");
+  EXPECT_NE(out.candidates[0].finding.sentence.find("4.00x the time it takes on its peers (240 ms against 60 ms"),
+            std::string::npos)
+      << out.candidates[0].finding.sentence;
+}
+
+TEST(OwnTime, ASlowHostIsToldByTheTimeOfItsCallsThoughOneIsMostOfIt) {
+  // Fetching takes 30 ms instead of 10, and so does each call of four functions that hardly show: 30 us instead of 10.
+  std::vector<std::pair<std::string, WorkClass>> functions{{"train.py(7): fetch", WorkClass::kInput}};
+  for (const char* name : {"aten::to", "aten::copy_", "aten::mm", "aten::add"}) {
+    functions.emplace_back(name, WorkClass::kHost);
+  }
+  const auto cause = [&](Nanos call) {
+    const AnalysisOutput out = WithFunctions(functions, [call](int r, size_t k) {
+      return k == 0 ? (r == 2 ? Ms(30) : Ms(10)) : 10 * (r == 2 ? call : Us(10));
+    });
+    return out.candidates.size() == 1 ? out.candidates[0].finding.cause : "";
+  };
+  EXPECT_EQ(cause(Us(30)), "slow-host");
+  EXPECT_EQ(cause(Us(10)), "slow-input");
+}
+
+TEST(OwnTime, WhereManyRanksTakeLongerNowAndThenNoneIsToBlame) {
+  // In two steps each, other ones for each rank, 30 ms more, spread over six functions: of eight ranks one, or four.
+  const auto loud = [](int struck) {
+    MadeMesh mesh({.ranks = 8});
+    const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+    for (int s = 0; s < 12; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(100));
+      for (int r = 0; r < 8; ++r) {
+        const bool longer = r < struck && s % 6 == r;
+        for (int k = 0; k < 6; ++k) {
+          mesh.Work(r, WorkClass::kHost, "train.py(" + std::to_string(k) + "): f", longer && k >= 3 ? Ms(11) : Ms(1));
+        }
+      }
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    Look look(mesh.Make());
+    int out = 0;
+    for (const Candidate& c : look.Run(RunOwnTimeAnalysis).candidates) out += c.at_most_info ? 0 : 1;
+    return out;
+  };
+  EXPECT_EQ(loud(1), 1);
+  EXPECT_EQ(loud(4), 0);
 }
 
 }  // namespace

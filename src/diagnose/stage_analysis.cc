@@ -148,8 +148,9 @@ bool StrikesMost(const std::vector<Nanos>& excess) {
   return std::count_if(excess.begin(), excess.end(), [](Nanos x) { return x > 0; }) * 4 >= std::ssize(excess) * 3;
 }
 
-// Where the stage takes longer in up to half of the steps only: what that is beyond its usual, far out of the noise.
-std::vector<Nanos> InSomeSteps(const Job& job, std::vector<Nanos> beyond) {
+// Where the stage takes longer in up to half of the steps only: what that is beyond its usual, far out of the noise. By
+// its own time, too: against it the others may merely be quicker.
+std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<Nanos> beyond) {
   constexpr int64_t kLeastSteps = 2;
   std::vector<Nanos> sorted = beyond;
   std::sort(sorted.begin(), sorted.end());
@@ -158,7 +159,8 @@ std::vector<Nanos> InSomeSteps(const Job& job, std::vector<Nanos> beyond) {
   std::vector<Nanos> away;
   for (size_t i = 0; i < middle; ++i) away.push_back(usual - sorted[i]);
   const auto noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
-  for (Nanos& x : beyond) x -= usual;
+  const Nanos usual_own = Median(std::vector<Nanos>(stage.own));
+  for (size_t s = 0; s < beyond.size(); ++s) beyond[s] = std::min(beyond[s] - usual, 2 * (stage.own[s] - usual_own));
   std::vector<Nanos> out = AtLeast(std::move(beyond), std::max(6 * noise, job.median_step / 50));
   const auto struck = std::count_if(out.begin(), out.end(), [](Nanos x) { return x > 0; });
   if (struck < kLeastSteps || struck * 2 > std::ssize(out)) out.assign(out.size(), 0);
@@ -174,7 +176,7 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const std::vector<Nanos> beyond = BeyondOthers(in.job, stage, stages);
     std::vector<Nanos> excess = AtLeast(beyond, in.job.median_step / 50);
     if (!StrikesMost(excess)) {
-      excess = InSomeSteps(in.job, beyond);
+      excess = InSomeSteps(in.job, stage, beyond);
       if (std::any_of(excess.begin(), excess.end(), [](Nanos x) { return x > 0; })) {
         out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), true));
       }

@@ -94,5 +94,43 @@ TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
   EXPECT_EQ(WithInput(26, 26).finding.cause, "stage-imbalance");
 }
 
+// Two stages of two ranks, twelve steps of 100 ms; stage 0 takes `base` and stage 1 `more(step)` longer.
+std::vector<Candidate> InSteps(const std::function<Nanos(int)>& more, Nanos base = 0) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r < 2 ? base : more(s));
+    for (const int g : pp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunStageAnalysis).candidates;
+}
+
+TEST(StageAnalysis, AStageThatTakesLongerInSomeStepsIsARemark) {
+  // 20 ms more in every fourth step.
+  const std::vector<Candidate> found = InSteps([](int s) { return s % 4 == 0 ? Ms(20) : Nanos{0}; });
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2, 3}));
+  EXPECT_TRUE(found[0].at_most_info);
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(found[0].excess[s], s % 4 == 0 ? Ms(20) : 0) << s;
+  EXPECT_EQ(found[0].finding.sentence.rfind("In these steps all ranks of stage 1 take 120.0 ms", 0), 0U)
+      << found[0].finding.sentence;
+}
+
+TEST(StageAnalysis, HalfOfTheStepsAreSomeMoreAreNot) {
+  EXPECT_EQ(InSteps([](int s) { return s % 2 == 0 ? Ms(20) : Nanos{0}; }).size(), 1U);
+  EXPECT_TRUE(InSteps([](int s) { return s % 3 != 0 ? Ms(20) : Nanos{0}; }).empty());  // eight of twelve
+}
+
+TEST(StageAnalysis, WhatVariesAsMuchInOtherStepsIsChance) {
+  // Against stage 0 -5, -4, -3, -1, 0, 1, 3, 4, 5 and three times 24 ms. The sixth is usual; those below lie 6, 5, 4, 2
+  // and 1 from it: 6 * 1.4826 * 4 ms = 36, and 24 is only 23 above.
+  EXPECT_TRUE(InSteps([](int s) { return s % 4 == 0 ? Ms(30) : Ms(s); }, Ms(6)).empty());
+  EXPECT_EQ(InSteps([](int s) { return s % 4 == 0 ? Ms(50) : Ms(s); }, Ms(6)).size(), 1U);
+}
+
 }  // namespace
 }  // namespace headway::diagnose

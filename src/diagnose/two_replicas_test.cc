@@ -78,6 +78,44 @@ TEST(TwoReplicas, RanksOfAReplicaThatDoNotAgreeAreChance) {
   EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
 }
 
+TEST(TwoReplicas, GroupsWithoutDescriptionsAreToldByTheirLayout) {
+  // tp in neighbours, dp two apart: one kind of group each, though neither has a name.
+  MadeMesh mesh({.ranks = 4});
+  mesh.Groups("", {{0, 1}, {2, 3}});
+  mesh.Groups("", {{0, 2}, {1, 3}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, Ms(100) + InTurns(r / 2, r, s));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  EXPECT_EQ(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).size(), 4U);
+}
+
+TEST(TwoReplicas, OnAHostBackendManyPairsMayBeCloser) {
+  // 4 ms of 103 are 3.9 %: more than a fortieth, less than a twentieth, which is asked of fewer than eight pairs.
+  const auto struck = [](int pairs) {
+    MadeMesh mesh({.ranks = 2 * pairs, .device = false});
+    std::vector<int> first, second, all;
+    for (int r = 0; r < 2 * pairs; ++r) {
+      (r < pairs ? first : second).push_back(r);
+      all.push_back(r);
+    }
+    mesh.Groups("mesh_tp", {first, second});
+    const int world = mesh.Group("default_pg", all);
+    for (int s = 0; s < 12; ++s) {
+      mesh.Step();
+      for (int r = 0; r < 2 * pairs; ++r) mesh.Compute(r, Ms(100) + (s % 2 == r / pairs ? Ms(4) : 0));
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    Look look(mesh.Make());
+    return StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).size();
+  };
+  EXPECT_EQ(struck(7), 0U);
+  EXPECT_EQ(struck(8), 16U);
+}
+
 TEST(TwoReplicas, FewStepsSayNothing) {
   Look look = Replicas(InTurns, false, 5);
   EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
