@@ -70,7 +70,7 @@ std::vector<Suspect> TakeBeyondGroup(const AnalysisInput& in, std::span<const Si
     const std::vector<Nanos> beyond = BeyondOthers(in.excess, *group, suspect.rank);
     const Nanos noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
     const Nanos least = std::max(4 * noise, in.job.median_step / 50);
-    Suspect own{suspect.rank, std::vector<Nanos>(beyond.size(), 0), 0, 0, suspect.table, true, {}};
+    Suspect own{suspect.rank, std::vector<Nanos>(beyond.size(), 0), 0, 0, suspect.table, true, kAllWork, {}};
     for (size_t s = 0; s < beyond.size(); ++s) {
       if (beyond[s] < least) continue;
       own.cost[s] = beyond[s];

@@ -158,6 +158,13 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
                 pattern::ToString(dominant),
             "look for CPU limits (cgroup quota), low clocks or other processes on this host"};
   }
+  if (context.has_device && beside && context.host_keeps_up && !one_piece) {
+    return {
+        "launch-bound", "",
+        "Its device waits for its host, whose calls take no longer than on its peers: it has more to launch than it "
+        "can keep ahead of",
+        "fewer and larger kernels: CUDA graphs, torch.compile, fused optimizers; keep the host free of other work"};
+  }
   switch (dominant) {
     case WorkClass::kInput:
       return {"slow-input", why.function,

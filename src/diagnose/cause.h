@@ -19,6 +19,7 @@ struct CauseContext {
   bool stacks_recorded = false;
   double syncs = 0, peer_syncs = 0;  // calls that wait for the device, per struck step
   HostProportion host;               // of a device job
+  bool host_keeps_up = false;        // the calls of its host that hold the excess take no longer than on its peers
   bool against_own_steps = false;    // held against the rank's other steps, not against peers
   bool confirmed = false;            // one function holds the excess in each struck step
   bool even = false;                 // it takes longer by the same share in nearly all struck steps

@@ -26,14 +26,16 @@ double Scale(const Sample& mine, const Sample& reference) {
 
 Nanos Scaled(int64_t value, double scale) { return static_cast<Nanos>(static_cast<double>(value) * scale); }
 
-std::vector<Row> Compare(FunctionView* view, const Sample& sample, std::span<const Sample> references) {
+std::vector<Row> Compare(FunctionView* view, const Sample& sample, std::span<const Sample> references,
+                         const WorkClasses& classes) {
   std::vector<std::vector<FunctionView::Cell>> sums;
   for (const Sample& reference : references) sums.push_back(view->Sum(reference.rank, reference.steps));
   const std::vector<FunctionView::Cell> mine = view->Sum(sample.rank, sample.steps);
   std::vector<Row> rows(view->size());
   std::vector<Nanos> own, calls;
   for (size_t n = 0; n < rows.size(); ++n) {
-    if (view->work_class(static_cast<Node>(n)) == WorkClass::kCommunication) continue;  // waiting is nobody's own time
+    const WorkClass work_class = view->work_class(static_cast<Node>(n));
+    if (work_class == WorkClass::kCommunication || !Has(classes, work_class)) continue;  // waiting is nobody's own time
     own.clear();
     calls.clear();
     for (size_t i = 0; i < sums.size(); ++i) {
@@ -166,7 +168,7 @@ std::string Abbreviated(const std::string& path) {
 }  // namespace
 
 Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> references,
-                    FunctionView::Node within) {
+                    FunctionView::Node within, const WorkClasses& classes) {
   Explanation out;
   const auto here = ClassSums(job, mine);
   std::vector<std::array<Nanos, pattern::kWorkClasses>> there;
@@ -178,10 +180,10 @@ Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std:
     std::vector<Nanos> others;
     for (const auto& sums : there) others.push_back(sums[c]);
     out.peers_by_class[c] = Median(std::move(others));
-    out.by_class[c] = here[c] - out.peers_by_class[c];
+    out.by_class[c] = classes[c] ? here[c] - out.peers_by_class[c] : 0;
     if (static_cast<WorkClass>(c) != WorkClass::kCommunication) out.total += out.by_class[c];
   }
-  const std::vector<Row> rows = Compare(view, mine, references);
+  const std::vector<Row> rows = Compare(view, mine, references, classes);
   CompareProportions(*view, rows, &out);
   out.node = Descend(*view, rows, within, within < 0 ? out.total : rows[static_cast<size_t>(within)].excess());
   if (out.node >= 0) {

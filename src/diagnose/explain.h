@@ -9,6 +9,7 @@
 
 #include "diagnose/function_view.h"
 #include "diagnose/job.h"
+#include "diagnose/work_classes.h"
 
 namespace headway::diagnose {
 
@@ -42,9 +43,10 @@ struct Sample {
 
 // `references`: what `mine` is held against: the same steps of peers, or other steps of the same rank. Each is scaled
 // to the number of steps of `mine`; the median over them counts. `within`: a node whose excess is to be explained; -1 =
-// all of it.
+// all of it. `classes`: the work it is about; other work counts as alike.
 [[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, const Sample& mine,
-                                  std::span<const Sample> references, FunctionView::Node within = -1);
+                                  std::span<const Sample> references, FunctionView::Node within = -1,
+                                  const WorkClasses& classes = kAllWork);
 
 // The same steps of each of `peers`.
 [[nodiscard]] std::vector<Sample> SameSteps(std::span<const size_t> peers, const std::vector<size_t>& steps);

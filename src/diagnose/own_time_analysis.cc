@@ -11,6 +11,7 @@
 #include "diagnose/analyses.h"
 #include "diagnose/call_times.h"
 #include "diagnose/cause.h"
+#include "diagnose/class_parts.h"
 #include "diagnose/explain.h"
 #include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"
@@ -106,7 +107,7 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   }
   const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
   const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table, false, {}};
+  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table, false, kAllWork, {}};
   for (size_t s = 0; s < mine.size(); ++s) {
     if (mine[s] < limit) continue;
     // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
@@ -120,17 +121,43 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   return true;
 }
 
-// By the time in its functions, or by that of a call, whatever one of them is called for.
-HostProportion HostOf(const Job& job, size_t rank, const std::vector<size_t>& peers) {
+// The calls of a rank's host against those of its peers.
+struct HostCalls {
+  HostProportion proportion;
+  bool keeps_up = false;  // those that hold the excess take no longer than elsewhere
+};
+
+// All that its host does over the window, before the device and behind it.
+Nanos HostTime(const pattern::RankPattern& rank) {
+  Nanos sum = 0;
+  for (size_t f = 0; f < rank.functions.size(); ++f) {
+    const pattern::WorkClass c = (*rank.function_table)[f].work_class;
+    if (c == pattern::WorkClass::kHost || c == pattern::WorkClass::kInput) sum += rank.functions[f].total;
+  }
+  return sum;
+}
+
+HostCalls HostCallsOf(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why) {
   constexpr size_t kLeastFunctions = 4;
-  constexpr double kSlow = 1.5;
-  HostProportion host = CompareHosts(job, rank, peers);
-  if (host.is_throughout) return host;
+  constexpr double kSlow = 1.5, kAsEver = 1.2;
   std::vector<CallTimes> times;
   for (const size_t p : peers) times.push_back(TimesOfCalls(job.ranks[p]));
-  const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[rank]), TimesAmong(times, 0.5, 1));
-  if (calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow) host = {calls.ratio, true};
-  return host;
+  const CallTimes mine = TimesOfCalls(job.ranks[rank]), usual = TimesAmong(times, 0.5, 1);
+  const CallRatio calls = CompareCalls(mine, usual);
+  HostCalls out{CompareHosts(job, rank, peers)};
+  // By the time in its functions, or by that of a call, whatever one of them is called for.
+  const bool slow = calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow;
+  if (!out.proportion.is_throughout && slow) out.proportion = {calls.ratio, true};
+  const auto here = mine.find(why.leaf), there = usual.find(why.leaf);
+  if (why.node < 0) {
+    std::vector<Nanos> others;
+    for (const size_t p : peers) others.push_back(HostTime(job.ranks[p]));
+    const auto there_all = static_cast<double>(Median(std::move(others)));
+    out.keeps_up = there_all > 0 && static_cast<double>(HostTime(job.ranks[rank])) <= kAsEver * there_all;
+  } else if (here != mine.end() && there != usual.end()) {
+    out.keeps_up = here->second <= kAsEver * there->second;
+  }
+  return out;
 }
 
 // Now and then, and in no function: where that strikes many ranks of a class, no one of them is to blame.
@@ -150,12 +177,12 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   std::vector<size_t> peers = SamplePeers(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = SamplePeers(job, suspect.rank, {});
   std::vector<size_t> steps = suspect.TellingSteps();
-  Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
+  Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps), -1, suspect.classes);
   CauseContext context;
   context.confirmed = RefineByFunction(in, why, peers, &suspect);
   if (context.confirmed) {
     steps = suspect.TellingSteps();
-    why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
+    why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps), -1, suspect.classes);
   }
   context.has_device = job.ranks[suspect.rank].has_device;
   context.when = ClassifyWhen(suspect.cost, job.steps);
@@ -163,7 +190,11 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
-  if (context.has_device) context.host = HostOf(job, suspect.rank, peers);
+  if (context.has_device) {
+    const HostCalls calls = HostCallsOf(job, suspect.rank, peers, why);
+    context.host = calls.proportion;
+    context.host_keeps_up = calls.keeps_up;
+  }
   context.syncs = SyncsPerStep(job, suspect.rank, steps);
   context.peer_syncs = MeanSyncs(job, peers, steps);
   const Cause cause = NameCause(why, context);
@@ -189,7 +220,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
          std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
   }
   candidate.excess = suspect.cost;
-  candidate.at_most_info = cause.name == "shared-host" || IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
+  candidate.at_most_info = cause.name == "shared-host" || cause.name == "launch-bound" ||
+                           IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
   candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
   return candidate;
@@ -234,7 +266,14 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     suspects.resize(kMaxSuspects);
   }
   const std::vector<Suspect> pauses = TakePauses(in, &suspects);
+  const std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
   for (auto& [rank, candidate] : CandidatesOf(in, suspects)) out->candidates.push_back(std::move(candidate));
+  for (const std::vector<Suspect>& others : parts) {
+    for (auto& [rank, candidate] : CandidatesOf(in, others)) {
+      candidate.finding.id += "-besides";
+      out->candidates.push_back(std::move(candidate));
+    }
+  }
   for (auto& [rank, candidate] : CandidatesOf(in, pauses)) {
     candidate.finding.id += "-in-one-piece";  // the rank may have a finding of that cause already
     out->candidates.push_back(std::move(candidate));

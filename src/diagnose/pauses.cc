@@ -74,7 +74,7 @@ std::vector<Suspect> TakePauses(const AnalysisInput& in, std::vector<Suspect>* s
   for (Suspect& suspect : *suspects) {
     const std::vector<size_t> paused = PausedSteps(in.job, suspect);
     if (paused.empty()) continue;
-    Suspect pause{suspect.rank, std::vector<Nanos>(suspect.cost.size(), 0), 0, 0, suspect.table, true, {}};
+    Suspect pause{suspect.rank, std::vector<Nanos>(suspect.cost.size(), 0), 0, 0, suspect.table, true, kAllWork, {}};
     for (const size_t s : paused) pause.cost[s] = std::exchange(suspect.cost[s], 0);
     // A rank that is slow in nearly all steps is so in these, too.
     const bool lasts = (suspect.struck - paused.size()) * 4 >= (suspect.cost.size() - paused.size()) * 3;

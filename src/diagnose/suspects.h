@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diagnose/analysis.h"
+#include "diagnose/work_classes.h"
 
 namespace headway::diagnose {
 
@@ -16,6 +17,7 @@ struct Suspect {
   size_t struck = 0;
   const ExcessTable* table = nullptr;  // what `cost` is taken from
   bool is_part = false;                // another cause strikes the rank too: which steps are whose is settled
+  WorkClasses classes = kAllWork;      // the work it is about
   std::vector<size_t> shared;          // steps that both strike: what the rank does in them says nothing of this one
 
   [[nodiscard]] std::vector<size_t> StruckSteps() const;

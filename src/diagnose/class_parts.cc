@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/class_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "diagnose/excess.h"
+#include "diagnose/peers.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using pattern::WorkClass;
+
+constexpr size_t kParts = 3;
+constexpr int kLeastPerCent = 2;  // of the step
+
+WorkClasses ClassesOf(size_t part) {
+  WorkClasses out{};
+  const auto add = [&](WorkClass c) { out[static_cast<size_t>(c)] = true; };
+  if (part == 0) add(WorkClass::kCompute);
+  if (part == 1) add(WorkClass::kMemory);
+  if (part == 2) {
+    for (const WorkClass c : {WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle}) add(c);
+  }
+  return out;
+}
+
+Nanos TimeIn(const pattern::Step& step, const WorkClasses& classes) {
+  Nanos sum = 0;
+  for (size_t c = 0; c < classes.size(); ++c) sum += classes[c] ? step.by_class[c] : 0;
+  return sum;
+}
+
+// By axis step, where the suspect is struck: its time in these classes beyond that of the middle peer.
+std::vector<Nanos> Beyond(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
+                          const WorkClasses& classes) {
+  std::vector<Nanos> out(suspect.cost.size(), 0);
+  for (const size_t s : suspect.StruckSteps()) {
+    std::vector<Nanos> others;
+    for (const size_t p : peers) {
+      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(TimeIn(*step, classes));
+    }
+    const pattern::Step* mine = job.StepOf(suspect.rank, s);
+    if (mine == nullptr || others.empty()) continue;
+    const Nanos beyond = TimeIn(*mine, classes) - Median(std::move(others));
+    if (beyond * 100 >= job.median_step) out[s] = beyond;
+  }
+  return out;
+}
+
+Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses& classes) {
+  Suspect out = whole;
+  out.cost = std::move(cost);
+  out.total = 0;
+  out.struck = 0;
+  for (const Nanos x : out.cost) {
+    out.total += x;
+    out.struck += x > 0 ? 1 : 0;
+  }
+  out.classes = classes;
+  out.is_part = true;
+  return out;
+}
+
+// The parts that count, largest first; fewer than two where it is one cause.
+std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
+  const std::vector<size_t> peers = SamplePeers(job, suspect.rank, {});
+  std::vector<Suspect> parts;
+  WorkClasses rest = kAllWork;
+  for (size_t p = 0; p < kParts; ++p) {
+    const WorkClasses classes = ClassesOf(p);
+    Suspect part = PartOf(suspect, Beyond(job, suspect, peers, classes), classes);
+    const auto struck = static_cast<Nanos>(part.struck);
+    if (struck == 0 || part.total * 4 < suspect.total || part.total * 100 < struck * job.median_step * kLeastPerCent) {
+      continue;
+    }
+    for (size_t c = 0; c < rest.size(); ++c) rest[c] = rest[c] && !classes[c];
+    parts.push_back(std::move(part));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Suspect& a, const Suspect& b) { return a.total > b.total; });
+  for (size_t c = 0; c < rest.size() && !parts.empty(); ++c) parts.front().classes[c] |= rest[c];
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::vector<Suspect>> SplitByClass(const AnalysisInput& in, std::vector<Suspect>* suspects) {
+  std::vector<std::vector<Suspect>> out(kParts - 1);
+  for (Suspect& suspect : *suspects) {
+    if (!in.job.ranks[suspect.rank].has_device || suspect.is_part || suspect.table == &in.beside_compute) continue;
+    std::vector<Suspect> parts = PartsOf(in.job, suspect);
+    if (parts.size() < 2) continue;
+    for (size_t p = 1; p < parts.size(); ++p) out[p - 1].push_back(std::move(parts[p]));
+    suspect = std::move(parts.front());
+  }
+  return out;
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank that computes for longer and copies for longer suffers from two causes.
+#pragma once
+
+#include <vector>
+
+#include "diagnose/suspects.h"
+
+namespace headway::diagnose {
+
+// Splits suspects of a job with devices whose excess lies in more than one of: what the device computes, what it
+// copies, what it waits for its host. Each part is at least a quarter of the excess and 2 % of the step. The largest
+// stays in `suspects`, with all that is no part of its own; the others are returned, no rank twice in a list.
+// O(struck steps x peers).
+[[nodiscard]] std::vector<std::vector<Suspect>> SplitByClass(const AnalysisInput& in, std::vector<Suspect>* suspects);
+
+}  // namespace headway::diagnose
