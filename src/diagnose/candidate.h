@@ -2,6 +2,7 @@
 // What an analysis hands in: a finding without its price, and the edit of the graph that removes its cause.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "replay/segment_replay.h"
@@ -14,6 +15,8 @@ struct Candidate {
   replay::SegmentEdit edit;   // applied to the job's graph
   Nanos noise = 0;            // per step: below twice this a cause is at most info
   bool at_most_info = false;  // the analysis itself does not claim more
+  std::string of_one;         // where it speaks of several ranks: what was said of `speaker` alone
+  size_t speaker = 0;         // rank index
   std::vector<Nanos> excess;  // by axis step: what the cause costs its own ranks, before anyone hides it
 };
 

@@ -217,7 +217,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
   const bool one_function = why.node >= 0 && !why.leaf.empty();
   const bool steady =
       context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
-  // Other work on the machine never takes the same share of everything, step after step.
+  // Other work takes what it needs, seldom the same share of everything in each step.
   const bool throttled = context.even && Proportional(why);
   if (!context.has_device && !steady && !one_piece && !context.confirmed && !throttled) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",

@@ -218,6 +218,7 @@ std::vector<Channel> CollectChannels(const Job& job) {
     for (size_t s = 0; s < job.num_steps(); ++s) {
       for (const size_t c : channel.CallsOf(s)) channel.actual[s] += TransferTime(job, c);
     }
+    channel.is_assumed = channel.sender >= 0 && job.comms.collectives[channel.calls.front()].bytes < 0;
   }
   CompareSiblings(job, &channels);
   CompareSteps(job, &channels);

@@ -17,10 +17,11 @@ namespace {
 
 using trace::CommOp;
 
-constexpr Bytes kUsualBucket = 25'000'000;     // what frameworks put into one exchange of gradients
-constexpr size_t kManyCalls = 64;              // a step; fewer are no burden
-constexpr Nanos kLongestStart = kMillisecond;  // in about that time a quick network moves a usual bucket
-constexpr int kSmallPercent = 1;               // of the step: from here on worth a remark
+constexpr Bytes kUsualBucket = 25'000'000;            // what frameworks put into one exchange of gradients
+constexpr size_t kManyCalls = 64;                     // a step; fewer are no burden
+constexpr Nanos kLongestStart = 150 * kMicrosecond;   // to a transfer: in longer ones a quick network moves megabytes,
+constexpr Nanos kLongestStartOfHosts = kMillisecond;  // and processes a few hundred kilobytes
+constexpr int kSmallPercent = 1;                      // of the step: from here on worth a remark
 constexpr int kExposedPercent = 3;
 constexpr double kHardlyHidden = 0.85;  // share of the transfers that is exposed
 
@@ -66,7 +67,7 @@ Nanos ShortestTransfer(const Job& job, const std::vector<Channel>& channels, con
 // Whether most calls take hardly longer than a transfer needs to start. Where all of a job are equally long the
 // shortest of them need not be a start.
 bool AreShort(const Job& job, std::span<const size_t> calls, Nanos start) {
-  if (start > kLongestStart) return false;
+  if (start > (job.ranks.front().has_device ? kLongestStart : kLongestStartOfHosts)) return false;
   std::vector<Nanos> times;
   for (const size_t c : calls) times.push_back(TransferTime(job, c));
   return Median(std::move(times)) <= 3 * start;

@@ -77,9 +77,9 @@ Spread SpreadAt(const std::vector<std::vector<Nanos>>& beyond, size_t s) {
 Nanos NoiseOf(const std::vector<std::vector<Nanos>>& beyond) {
   std::vector<Nanos> distance;
   for (const std::vector<Nanos>& row : beyond) {
-    for (const Nanos x : row) distance.push_back(std::abs(x));
+    distance.insert(distance.end(), row.begin(), row.end());
   }
-  return static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(distance))));
+  return DeviationOf(std::move(distance));
 }
 
 void FindNamed(const AnalysisInput& in, std::span<const size_t> ranks, CommonStalls* out) {

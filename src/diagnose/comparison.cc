@@ -47,8 +47,8 @@ Nanos MeanWait(const Diagnosis& d) {
 Nanos StepDeviation(const Job& job) {
   std::vector<Nanos> steps(job.step_time.begin(), job.step_time.begin() + static_cast<ptrdiff_t>(WholeSteps(job)));
   const Nanos middle = Median(steps);
-  for (Nanos& t : steps) t = std::abs(t - middle);
-  return static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(steps))));
+  for (Nanos& t : steps) t -= middle;
+  return DeviationOf(std::move(steps));
 }
 
 struct Sum {

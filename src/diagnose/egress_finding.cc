@@ -160,9 +160,10 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   finding.confidence_reason = std::to_string(groups) + " of " + std::to_string(egress.predicted) +
                               " groups and pairs that such a link would slow are slow; link counters would prove it";
   AddChannelEvidence(job, channels, egress, against, &finding);
-  // Groups that no file names are themselves a conclusion from times.
+  // Groups that no file names, and sizes that none writes, are themselves conclusions.
   candidate.at_most_info = std::any_of(egress.slow.begin(), egress.slow.end(), [&](const SlowChannel& slow) {
-    return job.comms.groups[static_cast<size_t>(channels[slow.channel].group)].inferred;
+    const Channel& channel = channels[slow.channel];
+    return channel.is_assumed || job.comms.groups[static_cast<size_t>(channel.group)].inferred;
   });
   return candidate;
 }

@@ -2,7 +2,8 @@
 #include "diagnose/excess.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
+#include <utility>
 
 namespace headway::diagnose {
 
@@ -16,21 +17,24 @@ Nanos Median(std::vector<Nanos> values) {
   return lower + (upper - lower) / 2;
 }
 
-namespace {
-
-// Median of sorted values without the one at `skip`.
 Nanos MedianWithout(const std::vector<Nanos>& sorted, size_t skip) {
   const size_t n = sorted.size() - 1;
   const auto at = [&](size_t i) { return sorted[i < skip ? i : i + 1]; };
   return n % 2 == 1 ? at(n / 2) : at(n / 2 - 1) + (at(n / 2) - at(n / 2 - 1)) / 2;
 }
 
-Nanos Deviation(const std::vector<Nanos>& values) {
+Nanos DeviationOf(std::vector<Nanos> distances) {
+  constexpr double kOfBellCurve = 1.4826;  // its standard deviation over the median of the distances from its middle
+  for (Nanos& x : distances) x = std::abs(x);
+  return static_cast<Nanos>(kOfBellCurve * static_cast<double>(Median(std::move(distances))));
+}
+
+namespace {
+
+Nanos Deviation(std::vector<Nanos> values) {
   const Nanos middle = Median(values);
-  std::vector<Nanos> distance;
-  distance.reserve(values.size());
-  for (const Nanos v : values) distance.push_back(std::abs(v - middle));
-  return static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(distance))));
+  for (Nanos& x : values) x -= middle;
+  return DeviationOf(std::move(values));
 }
 
 Nanos TimeOf(const pattern::Step& step, OwnPart part) {

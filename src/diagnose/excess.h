@@ -38,4 +38,11 @@ struct ExcessTable {
 // Median of the values (the mean of the middle two); 0 of none. Sorts its argument.
 [[nodiscard]] Nanos Median(std::vector<Nanos> values);
 
+// The same without the one at `skip`. `sorted` has two values or more.
+[[nodiscard]] Nanos MedianWithout(const std::vector<Nanos>& sorted, size_t skip);
+
+// What values deviate by, from their distances to their middle (of either sign): 1.4826 x the median of those, the
+// standard deviation of a bell curve, whatever a few of them are.
+[[nodiscard]] Nanos DeviationOf(std::vector<Nanos> distances);
+
 }  // namespace headway::diagnose

@@ -131,18 +131,21 @@ void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() == 0 || job.num_steps() == 0) return;
   const bool named = HostsAreNamed(job);
+  // Operators take what their shapes need: without host names a row of ranks may as well be a wider stage.
+  if (!named && !job.ranks.front().has_device) return;
   const std::vector<std::vector<size_t>> hosts = named ? RanksByHost(job) : EachAlone(job);
   if (hosts.size() < 2) return;
   // One rank speaks for its host; the others are asked where it is slow.
-  std::vector<CallTimes> speakers;
-  for (const std::vector<size_t>& ranks : hosts) speakers.push_back(TimesOfCalls(job.ranks[ranks.front()]));
+  constexpr size_t kMostAsked = 256;  // evenly spread: what is usual of so many is so of all
+  const size_t stride = std::max<size_t>(1, hosts.size() / kMostAsked);
+  std::vector<CallTimes> asked;
+  for (size_t h = 0; h < hosts.size(); h += stride) asked.push_back(TimesOfCalls(job.ranks[hosts[h].front()]));
   // What one host alone calls says nothing about it. Of ranks whose host is not known up to half may be on a slow one.
-  const size_t half = job.num_ranks() / 2;
-  const CallTimes usual = TimesAmong(speakers, named ? 0.5 : 0.25, named ? 2 : half + 1);
+  const CallTimes usual = TimesAmong(asked, named ? 0.5 : 0.25, named ? 2 : asked.size() / 2 + 1);
   const Limits limits = LimitsOf(job);
   std::vector<SlowHost> slow;
   for (size_t h = 0; h < hosts.size(); ++h) {
-    const CallRatio first = CompareCalls(speakers[h], usual);
+    const CallRatio first = CompareCalls(TimesOfCalls(job.ranks[hosts[h].front()]), usual);
     if (!named && first.ratio == 0) return;  // it may be on the slow host, too
     if (!IsSlow(limits, first)) {
       if (first.alike && first.ratio > limits.healthy) return;  // hosts differ as it is

@@ -65,7 +65,7 @@ std::vector<Nanos> FirstLateness(const Job& job) {
 struct Skew {
   Nanos first = 0;  // the first one, against the early ones
   Nanos usual = 0;  // median of its other steps, against most: what its place in the program makes of it
-  Nanos noise = 0;  // how much the others vary: 1.4826 x median absolute deviation; 0 where there are under three
+  Nanos noise = 0;  // how much the others vary (DeviationOf); 0 where there are under three
 };
 
 // Starts of step s on all ranks, aligned; kNoValue where a rank lacks it.
@@ -103,8 +103,8 @@ std::vector<Skew> Skews(const Job& job) {
     if (later[r].size() < 3) continue;  // too few to tell a place in the program from chance
     out[r].usual = Median(later[r]);
     std::vector<Nanos> away;
-    for (const Nanos x : later[r]) away.push_back(std::abs(x - out[r].usual));
-    out[r].noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
+    for (const Nanos x : later[r]) away.push_back(x - out[r].usual);
+    out[r].noise = DeviationOf(std::move(away));
   }
   // Their places taken into account.
   std::vector<Nanos> late;

@@ -38,12 +38,31 @@ std::vector<size_t> OthersOf(const Job& job, size_t rank) {
   return out;
 }
 
+// What calls take on each rank; asked for again and again.
+class Times {
+ public:
+  explicit Times(const Job& job) : job_(job) {}
+
+  [[nodiscard]] const CallTimes& Calls(size_t rank) { return Of(rank, &calls_, TimesOfCalls); }
+  [[nodiscard]] const CallTimes& Kernels(size_t rank) { return Of(rank, &kernels_, TimesOfKernels); }
+
+ private:
+  const CallTimes& Of(size_t rank, std::map<size_t, CallTimes>* known,
+                      CallTimes (*times)(const pattern::RankPattern&)) {
+    const auto it = known->find(rank);
+    return it != known->end() ? it->second : known->emplace(rank, times(job_.ranks[rank])).first->second;
+  }
+
+  const Job& job_;
+  std::map<size_t, CallTimes> calls_, kernels_;
+};
+
 // How much longer the rank's kernels take than those of the others, who agree with one another; 1 = they do not.
-double SlownessOfKernels(const Job& job, size_t rank, const std::vector<size_t>& others) {
+double SlownessOfKernels(size_t rank, const std::vector<size_t>& others, Times* of) {
   std::vector<CallTimes> times;
-  for (const size_t r : others) times.push_back(TimesOfKernels(job.ranks[r]));
+  for (const size_t r : others) times.push_back(of->Kernels(r));
   const CallTimes usual = TimesAmong(times, 0.5, 1);
-  const CallRatio mine = CompareCalls(TimesOfKernels(job.ranks[rank]), usual);
+  const CallRatio mine = CompareCalls(of->Kernels(rank), usual);
   if (mine.functions < kLeastKernels || !mine.alike || mine.ratio < kSlowDevice) return 1;
   const bool agree = std::all_of(times.begin(), times.end(), [&](const CallTimes& other) {
     const CallRatio theirs = CompareCalls(other, usual);
@@ -52,10 +71,12 @@ double SlownessOfKernels(const Job& job, size_t rank, const std::vector<size_t>&
   return agree ? mine.ratio : 1;
 }
 
-void Finish(const Job& job, size_t rank, const std::string& cause, Candidate* candidate) {
+void Finish(const AnalysisInput& in, size_t rank, const std::string& cause, Candidate* candidate) {
+  const Job& job = in.job;
   report::Finding& finding = candidate->finding;
   const size_t self[] = {rank};
   finding.cause = cause;
+  candidate->noise = in.excess.step_noise[static_cast<size_t>(job.peer_class[rank])];
   FillScope(job, self, &finding.scope);
   finding.id = cause + "-lone-" + std::to_string(job.ranks[rank].meta.rank);
   finding.headline = Who(job, finding.scope);
@@ -64,8 +85,10 @@ void Finish(const Job& job, size_t rank, const std::string& cause, Candidate* ca
   RemoveOwnTime(job, rank, {}, candidate->excess, &candidate->edit);
 }
 
-void CheckDevice(const Job& job, size_t rank, const std::vector<size_t>& others, AnalysisOutput* out) {
-  const double slowness = SlownessOfKernels(job, rank, others);
+void CheckDevice(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, Times* of,
+                 AnalysisOutput* out) {
+  const Job& job = in.job;
+  const double slowness = SlownessOfKernels(rank, others, of);
   if (slowness <= 1) return;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
@@ -75,7 +98,7 @@ void CheckDevice(const Job& job, size_t rank, const std::vector<size_t>& others,
     const auto compute = static_cast<double>(step->by_class[static_cast<size_t>(WorkClass::kCompute)]);
     candidate.excess[s] = static_cast<Nanos>((1 - 1 / slowness) * compute);
   }
-  Finish(job, rank, "slow-device", &candidate);
+  Finish(in, rank, "slow-device", &candidate);
   report::Finding& finding = candidate.finding;
   finding.sentence = "Call by call its compute kernels take " + FormatRatio(slowness) +
                      " the time the same kernels take on the other ranks.";
@@ -105,9 +128,11 @@ std::map<std::string_view, Function> HostsOwnFunctions(const pattern::RankPatter
   return out;
 }
 
-// Own time of the function on the rank beyond `usual` a call, by step.
+// Own time of the function on the rank beyond `usual` a call, by step. Empty where it is not so in three quarters of
+// the steps that call it: a single long call is what long steps are about.
 std::vector<Nanos> BeyondUsual(const AnalysisInput& in, size_t rank, const Function& function, double usual) {
   std::vector<Nanos> out(in.job.num_steps(), 0);
+  int64_t called = 0, longer = 0;
   for (size_t s = 0; s < out.size(); ++s) {
     const size_t step[] = {s};
     const std::vector<FunctionView::Cell> cells = in.view->Sum(rank, step);
@@ -118,9 +143,24 @@ std::vector<Nanos> BeyondUsual(const AnalysisInput& in, size_t rank, const Funct
       own += cells[n].own;
       calls += cells[n].calls;
     }
-    out[s] = std::max<Nanos>(0, own - static_cast<Nanos>(usual * static_cast<double>(calls)));
+    const double expected = usual * static_cast<double>(calls);
+    out[s] = std::max<Nanos>(0, own - static_cast<Nanos>(expected));
+    called += calls > 0 ? 1 : 0;
+    longer += static_cast<double>(own) > 2 * expected ? 1 : 0;
   }
-  return out;
+  return longer * 4 >= called * 3 ? out : std::vector<Nanos>();
+}
+
+// On how many of the others the function takes far less; 0 where on some it does not.
+size_t OthersThatAgree(std::string_view name, double mine, const std::vector<CallTimes>& others) {
+  size_t agree = 0;
+  for (const CallTimes& other : others) {
+    const auto it = other.find(name);
+    if (it == other.end()) continue;
+    if (it->second * kSlowFunction > mine) return 0;
+    ++agree;
+  }
+  return agree;
 }
 
 std::string CauseOf(const Function& function) {
@@ -128,22 +168,25 @@ std::string CauseOf(const Function& function) {
   return function.work_class == WorkClass::kInput ? "slow-input" : "slow-host-code";
 }
 
-void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, AnalysisOutput* out) {
+void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, Times* of,
+                    AnalysisOutput* out) {
   const Job& job = in.job;
   std::vector<CallTimes> times;
-  for (const size_t r : others) times.push_back(TimesOfCalls(job.ranks[r]));
+  for (const size_t r : others) times.push_back(of->Calls(r));
   const CallTimes usual = TimesAmong(times, 0.5, 1);
   for (const auto& [name, function] : HostsOwnFunctions(job.ranks[rank])) {
     const auto it = usual.find(name);
     if (it == usual.end() || function.calls == 0) continue;
     const double mine = static_cast<double>(function.total) / static_cast<double>(function.calls);
-    if (mine < kSlowFunction * it->second) continue;
+    const size_t agree = OthersThatAgree(name, mine, times);
+    if (agree == 0) continue;
     Candidate candidate;
     candidate.excess = BeyondUsual(in, rank, function, it->second);
     Nanos sum = 0;
     for (const Nanos x : candidate.excess) sum += x;
     if (sum * 100 < job.median_step * static_cast<Nanos>(job.num_steps()) * kFunctionPercent) continue;
-    Finish(job, rank, CauseOf(function), &candidate);
+    candidate.at_most_info = agree < 2;  // of two ranks either may be the odd one
+    Finish(in, rank, CauseOf(function), &candidate);
     report::Finding& finding = candidate.finding;
     finding.scope.function = ShortFrame(std::string(name));
     finding.id += "-" + finding.scope.function;
@@ -161,12 +204,13 @@ void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size
 void RunLoneRanksAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() < 3 || job.num_steps() == 0) return;
+  Times times(job);
   for (const std::vector<int32_t>& members : job.classes) {
     if (members.size() != 1) continue;
     const auto rank = static_cast<size_t>(members.front());
     const std::vector<size_t> others = OthersOf(job, rank);
-    if (job.ranks[rank].has_device) CheckDevice(job, rank, others, out);
-    CheckFunctions(in, rank, others, out);
+    if (job.ranks[rank].has_device) CheckDevice(in, rank, others, &times, out);
+    CheckFunctions(in, rank, others, &times, out);
   }
 }
 

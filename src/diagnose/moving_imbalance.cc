@@ -70,7 +70,7 @@ bool Moves(const Job& job, const std::vector<Group>& groups, size_t least_groups
     covered += n > 0 ? 1 : 0;
     sum += n;
   }
-  const size_t share = least_groups < 3 ? 7 : 6;  // tenths of the struck steps: of three steps two may be of one
+  const size_t share = least_groups < 3 && covered == kLeastSteps ? 7 : 6;  // of three steps two may be of one
   return covered >= kLeastSteps && covered * 4 >= job.num_steps() && most * 10 <= covered * share &&
          sum * 2 <= covered * 3;
 }
@@ -224,19 +224,24 @@ std::vector<Nanos> MeanOwn(const AnalysisInput& in, const Siblings& group) {
 // By group and step: its mean minus the median of the others', beyond what it usually is above them (a slow host).
 std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nanos>>& means) {
   std::vector<std::vector<Nanos>> out(means.size(), std::vector<Nanos>(means.front().size(), kNoValue));
-  for (size_t g = 0; g < means.size(); ++g) {
-    for (size_t s = 0; s < means[g].size(); ++s) {
-      std::vector<Nanos> others;
-      for (size_t k = 0; k < means.size(); ++k) {
-        if (k != g && means[k][s] != kNoValue) others.push_back(means[k][s]);
-      }
-      if (means[g][s] != kNoValue && !others.empty()) out[g][s] = means[g][s] - Median(std::move(others));
+  std::vector<std::pair<Nanos, size_t>> order;  // of one step, with the group
+  for (size_t s = 0; s < means.front().size(); ++s) {
+    order.clear();
+    for (size_t g = 0; g < means.size(); ++g) {
+      if (means[g][s] != kNoValue) order.emplace_back(means[g][s], g);
     }
+    if (order.size() < 2) continue;
+    std::sort(order.begin(), order.end());
+    std::vector<Nanos> sorted;
+    for (const auto& [mean, g] : order) sorted.push_back(mean);
+    for (size_t i = 0; i < order.size(); ++i) out[order[i].second][s] = order[i].first - MedianWithout(sorted, i);
+  }
+  for (std::vector<Nanos>& row : out) {
     std::vector<Nanos> known;
-    std::copy_if(out[g].begin(), out[g].end(), std::back_inserter(known), [](Nanos x) { return x != kNoValue; });
+    std::copy_if(row.begin(), row.end(), std::back_inserter(known), [](Nanos x) { return x != kNoValue; });
     std::sort(known.begin(), known.end());
     const Nanos usual = known.empty() ? 0 : std::max<Nanos>(0, known[known.size() / 4]);  // it may move to it often
-    for (Nanos& x : out[g]) x -= x == kNoValue ? 0 : usual;
+    for (Nanos& x : row) x -= x == kNoValue ? 0 : usual;
   }
   return out;
 }
@@ -254,7 +259,7 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
       if (x != kNoValue && x <= 0) away.push_back(-x);  // what is struck lies above
     }
   }
-  const auto noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
+  const Nanos noise = DeviationOf(std::move(away));
   const Nanos least = std::max(3 * noise, in.job.median_step / 100);
   for (size_t g = 0; g < groups.size(); ++g) {
     for (const size_t r : groups[g]->ranks) {
@@ -305,6 +310,7 @@ MovingImbalance Make(const AnalysisInput& in, const std::vector<Siblings>& group
   MovingImbalance out;
   for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
   out.own = TakeBeyondGroup(in, groups, &work.members);
+  for (const Suspect& suspect : work.members) out.explained[suspect.rank] = suspect.cost;
   out.candidate = MakeCandidate(in, work.members, work.function);
   if (is_doubtful) {
     out.candidate.at_most_info = true;

@@ -2,6 +2,7 @@
 // Imbalance that moves: in most of its steps some rank takes longer, but another one each time.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -15,6 +16,9 @@ struct MovingImbalance {
   Candidate candidate;
   std::set<size_t> ranks;    // rank indices whose longer steps it explains
   std::vector<Suspect> own;  // what some of them take beyond that, by themselves
+
+  // By rank index of `ranks`: what it explains, by step.
+  std::map<size_t, std::vector<Nanos>> explained;
 };
 
 // Ranks are put together that are struck in the same steps (the ranks of one replica get the same batch). It moves when

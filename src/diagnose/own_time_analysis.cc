@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/call_times.h"
@@ -73,16 +75,19 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
   return strength >= 6 ? report::Confidence::kSure : report::Confidence::kLikely;
 }
 
-// Whether the rank takes longer by about the same share in three quarters of the struck steps.
+// Whether the rank takes longer by about the same share of its own time in three quarters of the struck steps.
 bool IsEven(const Suspect& suspect) {
   constexpr size_t kLeastSteps = 4;
   if (suspect.struck < kLeastSteps) return false;
-  std::vector<Nanos> costs;
-  std::copy_if(suspect.cost.begin(), suspect.cost.end(), std::back_inserter(costs), [](Nanos x) { return x > 0; });
-  const Nanos middle = Median(costs);
-  const auto near =
-      std::count_if(costs.begin(), costs.end(), [&](Nanos x) { return std::abs(x - middle) * 3 <= middle; });
-  return near * 4 >= std::ssize(costs) * 3;
+  std::vector<double> shares;
+  for (const size_t s : suspect.StruckSteps()) {
+    const Nanos own = suspect.table->own[suspect.rank * suspect.table->steps + s];
+    const Nanos peers = std::max<Nanos>(1, own - suspect.cost[s]);
+    shares.push_back(static_cast<double>(suspect.cost[s]) / static_cast<double>(peers));
+  }
+  const double middle = UpperMedian(shares);
+  const auto near = [middle](double x) { return std::abs(x - middle) * 3 <= middle; };
+  return std::count_if(shares.begin(), shares.end(), near) * 4 >= std::ssize(shares) * 3;
 }
 
 // Once a function is known to hold the excess its own series says which steps are struck and by how much; the total
@@ -220,11 +225,38 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
          std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
   }
   candidate.excess = suspect.cost;
-  candidate.at_most_info = cause.name == "shared-host" || cause.name == "launch-bound" ||
+  // Of ranks that share processors: another process may take its share of them now and then.
+  const bool steady =
+      context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
+  const bool throttled = !context.has_device && cause.name == "slow-host" && !steady;
+  candidate.at_most_info = cause.name == "shared-host" || cause.name == "launch-bound" || throttled ||
                            IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
   candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);
   return candidate;
+}
+
+// A rank that takes longer in nearly all steps, and far more than what moves strikes it with, is slow besides; of
+// others the imbalance explains all.
+void TakeExplained(const Job& job, const MovingImbalance& moving, Suspect* suspect) {
+  const auto it = moving.explained.find(suspect->rank);
+  if (it == moving.explained.end()) {
+    if (moving.ranks.count(suspect->rank) > 0) *suspect = {};
+    return;
+  }
+  const Nanos sum = std::accumulate(it->second.begin(), it->second.end(), Nanos{0});
+  const bool lasts = suspect->struck * 4 >= job.num_steps() * 3 && suspect->total > 2 * sum;
+  if (!lasts) {
+    *suspect = {};
+    return;
+  }
+  for (size_t s = 0; s < suspect->cost.size(); ++s) {
+    const Nanos less = std::min(suspect->cost[s], it->second[s]);
+    suspect->cost[s] -= less;
+    suspect->total -= less;
+    if (less > 0 && suspect->cost[s] == 0) --suspect->struck;
+  }
+  suspect->is_part = true;
 }
 
 // One candidate for ranks that are struck alike. No two of `suspects` are the same rank.
@@ -252,31 +284,34 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Suspect> suspects = FindSuspects(in);
   std::set<size_t> explained;
   if (std::optional<MovingImbalance> moving = FindMovingImbalance(in)) {
+    for (Suspect& suspect : suspects) TakeExplained(in.job, *moving, &suspect);
     explained = std::move(moving->ranks);
-    std::erase_if(suspects, [&](const Suspect& suspect) { return explained.count(suspect.rank) > 0; });
+    std::erase_if(suspects, [](const Suspect& suspect) { return suspect.struck == 0; });
     std::move(moving->own.begin(), moving->own.end(), std::back_inserter(suspects));
     out->candidates.push_back(std::move(moving->candidate));
   }
   ExcessTable without_slow;
   std::vector<Suspect> hidden = LookAgain(in, suspects, explained, &without_slow);
   std::move(hidden.begin(), hidden.end(), std::back_inserter(suspects));
+  std::stable_sort(suspects.begin(), suspects.end(),
+                   [](const Suspect& a, const Suspect& b) { return a.total > b.total; });
   if (suspects.size() > kMaxSuspects) {
     out->not_checked.push_back({std::to_string(suspects.size() - kMaxSuspects) + " more ranks with longer own time",
                                 "only the " + std::to_string(kMaxSuspects) + " that are longest are explained"});
     suspects.resize(kMaxSuspects);
   }
-  const std::vector<Suspect> pauses = TakePauses(in, &suspects);
+  const std::vector<std::vector<Suspect>> pauses = TakePauses(in, &suspects);
   const std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
-  for (auto& [rank, candidate] : CandidatesOf(in, suspects)) out->candidates.push_back(std::move(candidate));
-  for (const std::vector<Suspect>& others : parts) {
-    for (auto& [rank, candidate] : CandidatesOf(in, others)) {
-      candidate.finding.id += "-besides";
+  const auto tell = [&](const std::vector<Suspect>& of, const std::string& suffix) {
+    for (auto& [rank, candidate] : CandidatesOf(in, of)) {
+      candidate.finding.id += suffix;  // the rank may have a finding of that cause already
       out->candidates.push_back(std::move(candidate));
     }
-  }
-  for (auto& [rank, candidate] : CandidatesOf(in, pauses)) {
-    candidate.finding.id += "-in-one-piece";  // the rank may have a finding of that cause already
-    out->candidates.push_back(std::move(candidate));
+  };
+  tell(suspects, "");
+  for (size_t k = 0; k < parts.size(); ++k) tell(parts[k], "-part-" + std::to_string(k + 2));
+  for (size_t k = 0; k < pauses.size(); ++k) {
+    tell(pauses[k], "-in-one-piece" + (k == 0 ? std::string() : "-" + std::to_string(k + 1)));
   }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     if (in.job.num_ranks() > 1 && in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 2) {

@@ -54,7 +54,7 @@ TEST(OwnTime, TheSameShareOfEverythingNowAndThenIsAThrottledHost) {
   EXPECT_EQ(found.finding.cause, "slow-host");
   EXPECT_EQ(found.finding.scope.ranks, (std::vector<RankId>{3}));
   EXPECT_EQ(found.finding.when.kind, report::WhenKind::kIntermittent);
-  EXPECT_FALSE(found.at_most_info);
+  EXPECT_TRUE(found.at_most_info);  // a neighbour may take its share of the processor now and then
   for (size_t s = 0; s < 24; ++s) EXPECT_EQ(found.excess[s], s % 3 == 0 ? Ms(36) : 0) << s;
 }
 

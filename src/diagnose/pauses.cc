@@ -27,20 +27,22 @@ std::string_view PieceOf(const Job& job, const Suspect& suspect, const std::vect
   return function.empty() ? "(nothing recorded)" : function;
 }
 
-// Steps of `suspect` whose excess lies in one piece, in another function than that of most steps; empty where that is
-// no exception.
-std::vector<size_t> PausedSteps(const Job& job, const Suspect& suspect) {
+// Steps of `suspect` whose excess lies in one piece, in another function than that of most steps, by that function;
+// empty where that is no exception.
+std::vector<std::vector<size_t>> PausedSteps(const Job& job, const Suspect& suspect) {
   const std::vector<size_t> peers = SamplePeers(job, suspect.rank, {});
   std::map<std::string_view, std::vector<size_t>> by_piece;
   for (const size_t s : suspect.StruckSteps()) by_piece[PieceOf(job, suspect, peers, s)].push_back(s);
   const auto usual = std::max_element(by_piece.begin(), by_piece.end(),
                                       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  std::vector<size_t> paused;
+  std::vector<std::vector<size_t>> paused;
+  size_t count = 0;
   for (auto it = by_piece.begin(); it != by_piece.end(); ++it) {
-    if (it != usual && !it->first.empty()) paused.insert(paused.end(), it->second.begin(), it->second.end());
+    if (it == usual || it->first.empty()) continue;
+    count += it->second.size();
+    paused.push_back(it->second);
   }
-  std::sort(paused.begin(), paused.end());
-  return paused.size() * 4 <= suspect.struck ? paused : std::vector<size_t>();
+  return count * 4 <= suspect.struck ? paused : std::vector<std::vector<size_t>>();
 }
 
 Nanos MiddleOfStruck(const std::vector<Nanos>& cost) {
@@ -69,27 +71,34 @@ Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> pe
   return sum;
 }
 
-std::vector<Suspect> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects) {
-  std::vector<Suspect> out;
+std::vector<std::vector<Suspect>> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects) {
+  std::vector<std::vector<Suspect>> out;
   for (Suspect& suspect : *suspects) {
-    const std::vector<size_t> paused = PausedSteps(in.job, suspect);
+    const std::vector<std::vector<size_t>> paused = PausedSteps(in.job, suspect);
     if (paused.empty()) continue;
-    Suspect pause{suspect.rank, std::vector<Nanos>(suspect.cost.size(), 0), 0, 0, suspect.table, true, kAllWork, {}};
-    for (const size_t s : paused) pause.cost[s] = std::exchange(suspect.cost[s], 0);
+    for (const std::vector<size_t>& steps : paused)
+      suspect.shared.insert(suspect.shared.end(), steps.begin(), steps.end());
+    std::sort(suspect.shared.begin(), suspect.shared.end());
     // A rank that is slow in nearly all steps is so in these, too.
-    const bool lasts = (suspect.struck - paused.size()) * 4 >= (suspect.cost.size() - paused.size()) * 3;
-    const Nanos usual = lasts ? MiddleOfStruck(suspect.cost) : 0;
-    for (const size_t s : paused) {
-      suspect.cost[s] = std::min(usual, pause.cost[s] / 2);
-      pause.cost[s] -= suspect.cost[s];
-      pause.total += pause.cost[s];
-      ++pause.struck;
-      suspect.struck -= suspect.cost[s] == 0 ? 1 : 0;
-    }
-    suspect.total -= pause.total;
+    const size_t others = suspect.struck - suspect.shared.size();
+    const bool lasts = others * 4 >= (suspect.cost.size() - suspect.shared.size()) * 3;
+    std::vector<Nanos> rest = suspect.cost;
+    for (const size_t s : suspect.shared) rest[s] = 0;
+    const Nanos usual = lasts ? MiddleOfStruck(rest) : 0;
     suspect.is_part = true;
-    suspect.shared = paused;
-    out.push_back(std::move(pause));
+    for (size_t k = 0; k < paused.size(); ++k) {
+      Suspect pause{suspect.rank, std::vector<Nanos>(suspect.cost.size(), 0), 0, 0, suspect.table, true, kAllWork, {}};
+      for (const size_t s : paused[k]) {
+        pause.cost[s] = std::exchange(suspect.cost[s], std::min(usual, suspect.cost[s] / 2));
+        pause.cost[s] -= suspect.cost[s];
+        pause.total += pause.cost[s];
+        ++pause.struck;
+        suspect.struck -= suspect.cost[s] == 0 ? 1 : 0;
+      }
+      suspect.total -= pause.total;
+      if (out.size() <= k) out.emplace_back();
+      out[k].push_back(std::move(pause));
+    }
   }
   return out;
 }

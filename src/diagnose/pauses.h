@@ -9,14 +9,15 @@
 
 namespace headway::diagnose {
 
-// Sum over `steps` of the longest stretch without a break on `rank`, beyond those that its peers spend in the same
-// function: theirs in others have other reasons. O(steps x peers).
+// Sum over `steps` of the longest stretch without a break on `rank`, beyond those of its peers; on devices beyond those
+// in the same function: theirs in others have other reasons. O(steps x peers).
 [[nodiscard]] Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                        std::span<const size_t> steps);
 
-// A rank may be slow in many steps and stand still in one: two causes. Takes the few steps whose excess lies in one
-// piece from the suspects whose other steps have nothing of that kind, and returns them as suspects of their own.
-// O(struck steps x peers).
-[[nodiscard]] std::vector<Suspect> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects);
+// A rank may be slow in many steps and stand still in one: two causes. Takes from the suspects the few steps (a quarter
+// of the struck ones at most) whose excess lies in one piece, in another function than that of most steps, and returns
+// them as suspects of their own, one a function, no rank twice in a list. What a rank loses in nearly all steps it is
+// taken to lose in these, too. O(struck steps x peers).
+[[nodiscard]] std::vector<std::vector<Suspect>> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects);
 
 }  // namespace headway::diagnose

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <functional>
+#include <iterator>
+#include <utility>
 
 #include "diagnose/made_mesh.h"
 
@@ -42,7 +44,9 @@ Taken TakeFrom(const std::function<Longer(int step)>& longer) {
   Look look(Make(longer));
   Taken out;
   out.left = FindSuspects(look.In());
-  out.pauses = TakePauses(look.In(), &out.left);
+  for (std::vector<Suspect>& of_function : TakePauses(look.In(), &out.left)) {
+    std::move(of_function.begin(), of_function.end(), std::back_inserter(out.pauses));
+  }
   return out;
 }
 

@@ -45,8 +45,9 @@ struct RingStairs {
   std::vector<report::Link> links;  // candidates for the slow one
 };
 
-// Over `collectives` of one group and kind; nothing where the steps are uneven, below what ends scatter by chance, or
-// there are more than two hosts whose clocks are apart by as much as a hop. O(members log members) per collective.
+// Over `collectives` of one group and kind; nothing where there are under four members, the steps are uneven or below
+// what ends scatter by chance, or there are more than two hosts whose clocks are apart by as much as a hop. O(members
+// log members) per collective.
 [[nodiscard]] std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives);
 
 }  // namespace headway::diagnose

@@ -12,10 +12,12 @@ namespace headway::diagnose {
 namespace {
 
 constexpr size_t kLeastCalls = 6;
+constexpr size_t kLeastMembers = 4;            // two steps are soon about even
 constexpr size_t kLeastSteps = 2;              // between members whose clocks agree
 constexpr Nanos kLeastHop = 8 * kMicrosecond;  // what members of a healthy ring may be apart by
 
-// Rank index and how long before the last member of its clock it ends, one value a collective.
+// Rank index and how long before the last member of its clock it ends, one value a collective. Collectives that a
+// member misses are left out.
 using Lags = std::map<int32_t, std::vector<Nanos>>;
 // Members in the order they end, the last one first, with the middle of their lags.
 using Chain = std::vector<std::pair<Nanos, int32_t>>;
@@ -77,23 +79,30 @@ Nanos HopOf(const std::map<int32_t, Lags>& groups) {
 }  // namespace
 
 std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives) {
-  if (collectives.size() < kLeastCalls) return std::nullopt;
+  size_t members = 0;
+  for (const size_t c : collectives) members = std::max(members, job.comms.collectives[c].members.size());
+  std::vector<size_t> whole;
   Nanos residual = 0;
-  for (const trace::CollectiveMember& member : job.comms.collectives[collectives.front()].members) {
-    const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
-    residual = std::max(residual, job.comms.clocks[static_cast<size_t>(clock)].residual);
+  for (const size_t c : collectives) {
+    if (job.comms.collectives[c].members.size() != members) continue;
+    whole.push_back(c);
+    for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
+      const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
+      residual = std::max(residual, job.comms.clocks[static_cast<size_t>(clock)].residual);
+    }
   }
+  if (members < kLeastMembers || whole.size() < kLeastCalls) return std::nullopt;
   const auto link = [&](const Chain& from, const Chain& to) {
     return report::Link{job.ranks[static_cast<size_t>(from.back().second)].meta.rank,
                         job.ranks[static_cast<size_t>(to.front().second)].meta.rank};
   };
   // All clocks agree: the order of all is known.
-  const auto together = LagsByGroup(job, collectives, std::vector<int32_t>(job.num_ranks(), 0));
+  const auto together = LagsByGroup(job, whole, std::vector<int32_t>(job.num_ranks(), 0));
   if (const Nanos hop = HopOf(together); hop > 4 * residual) {
     const Chain chain = ChainOf(together.begin()->second);
     return RingStairs{hop, {link(chain, chain)}};
   }
-  const auto by_host = LagsByGroup(job, collectives, job.comms.clock_of_rank);
+  const auto by_host = LagsByGroup(job, whole, job.comms.clock_of_rank);
   if (by_host.size() != 2) return std::nullopt;
   const Nanos hop = HopOf(by_host);
   if (hop == 0) return std::nullopt;

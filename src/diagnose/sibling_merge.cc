@@ -28,6 +28,12 @@ struct Part {
   bool is_whole_host = false;  // joined as a host: no member of a group
 };
 
+Part PartOf(Candidate* candidate, size_t rank, std::vector<size_t> ranks, bool is_whole_host) {
+  const bool joined = !candidate->of_one.empty();
+  return {candidate, std::move(ranks), joined ? candidate->speaker : rank,
+          joined ? candidate->of_one : candidate->finding.sentence, is_whole_host};
+}
+
 // The name all parts agree on (at least two thirds of them); "slow-host" where they agree on no more than that the host
 // is to blame; empty = not one cause.
 std::string CommonCause(const std::vector<Part*>& parts, bool is_host) {
@@ -83,6 +89,8 @@ void Join(const Job& job, const std::vector<Part*>& parts, const std::string& ca
     finding.sentence = "All that the host does for its ranks takes longer than on other hosts.";
     finding.suggestion = "look for CPU limits (cgroup quota), low clocks or other processes on this host";
   } else {
+    out.speaker = joined.speaker;
+    out.of_one = joined.sentence;
     finding.sentence = Counted(static_cast<int64_t>(joined.ranks.size()), "rank") + together + " alike. For rank " +
                        std::to_string(job.ranks[joined.speaker].meta.rank) + ": " + joined.sentence;
   }
@@ -122,21 +130,25 @@ void DropJoined(const std::vector<Part>& parts, RankCandidates* candidates) {
   *candidates = std::move(kept);
 }
 
+// Devices that are slow throughout, but in a few steps only: in the very same ones they are so by what they were given.
+bool IsOfSameSteps(const report::Finding& finding) {
+  const bool now_and_then =
+      finding.when.kind == report::WhenKind::kIntermittent || finding.when.kind == report::WhenKind::kOnce;
+  return finding.cause == "slow-device" && finding.scope.function.empty() && now_and_then;
+}
+
 // What sets causes of one kind apart; empty = each stands for itself. One function that is longer on several ranks is
 // one matter (an expert with more tokens, on each of its replicas), and so is one habit of the program.
 std::string KindOf(const report::Finding& finding) {
   if (finding.cause == "hidden-sync" || finding.cause == "unpinned-copy" || finding.cause == "slow-copy")
     return finding.cause;
-  // Devices that are slow in the very same few steps are so by what they were given.
-  const bool now_and_then =
-      finding.when.kind == report::WhenKind::kIntermittent || finding.when.kind == report::WhenKind::kOnce;
-  if (finding.cause == "slow-device" && now_and_then) {
+  const bool of_function =
+      finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
+  if (IsOfSameSteps(finding)) {
     std::string steps = finding.cause;
     for (const int64_t step : finding.when.steps) steps += " #" + std::to_string(step);
     return steps;
   }
-  const bool of_function =
-      finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
   if (!of_function || finding.scope.function.empty()) return "";
   // Of two functions that share an excess the larger one: on another rank it may hold enough of it to stand alone.
   return finding.cause + " " + finding.scope.function.substr(0, finding.scope.function.find(", "));
@@ -183,18 +195,33 @@ std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
 
 }  // namespace
 
+namespace {
+
+void TellAsImbalance(report::Finding* finding) {
+  finding->cause = "data-imbalance";
+  finding->id = "data-imbalance-" + std::to_string(finding->scope.ranks.front());
+  finding->sentence += " All of them in the very same steps: by what they were given rather than by themselves.";
+  finding->suggestion = "balance what each rank gets in a step (tokens, sequence lengths, experts)";
+}
+
+}  // namespace
+
 void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
   std::map<std::string, std::vector<size_t>> by_kind;
   for (auto& [rank, candidate] : *candidates) {
     const std::string kind = KindOf(candidate.finding);
     if (!kind.empty()) by_kind[kind].push_back(parts.size());
-    parts.push_back({&candidate, RanksOf(job, candidate.finding), rank, candidate.finding.sentence, false});
+    parts.push_back(PartOf(&candidate, rank, RanksOf(job, candidate.finding), false));
   }
   for (const auto& [kind, members] : by_kind) {
     std::vector<Part*> alike;
     for (const size_t i : members) alike.push_back(&parts[i]);
-    if (alike.size() >= 2 && AreAlike(alike)) Join(job, alike, alike.front()->candidate->finding.cause, false, "");
+    if (alike.size() < 2 || !AreAlike(alike)) continue;
+    Candidate& first = *alike.front()->candidate;
+    const bool same_steps = IsOfSameSteps(first.finding);
+    Join(job, alike, first.finding.cause, false, "");
+    if (same_steps) TellAsImbalance(&first.finding);
   }
   DropJoined(parts, candidates);
 }
@@ -209,7 +236,7 @@ void MergeHosts(const Job& job, RankCandidates* candidates) {
     if (candidate.finding.cause == "slow-host" && one_host && IsAllOfClass(job, ranks)) {
       by_host[host].push_back(parts.size());
     }
-    parts.push_back({&candidate, std::move(ranks), rank, candidate.finding.sentence, true});
+    parts.push_back(PartOf(&candidate, rank, std::move(ranks), true));
   }
   for (const auto& [host, members] : by_host) {
     std::vector<Part*> here;

@@ -13,6 +13,7 @@ namespace headway::diagnose {
 namespace {
 
 constexpr double kNoRatio = -1;
+constexpr double kOfAssumed = 1;  // twice the time, where sizes are not written
 
 // Below these a difference is what a backend does anyway: rings of a device library agree within a few per cent; a host
 // backend shares its cores with everything else.
@@ -98,8 +99,11 @@ std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channe
     const double sigma = scatter.at(channel.family);
     const double level = UpperMedian(known) - 1;
     const double error = 1.25 * sigma / std::sqrt(static_cast<double>(known.size()));
-    const bool lasting = against == Against::kSiblings && level > std::max(limits.level, 4 * error);
-    const double from = lasting ? level / 2 : std::max(limits.cell, 5 * sigma);
+    // What goes the other way may be of another type, and shares the device with other work.
+    const double least = channel.is_assumed ? std::max(limits.level, kOfAssumed) : limits.level;
+    const bool lasting = against == Against::kSiblings && level > std::max(least, 4 * error);
+    const bool assumed = against == Against::kSiblings && channel.is_assumed;
+    const double from = lasting ? level / 2 : std::max({limits.cell, 5 * sigma, assumed ? kOfAssumed : 0});
     SlowChannel slow{i, std::vector<Nanos>(job.num_steps(), 0), 0};
     Nanos actual = 0, expected = 0;
     for (size_t s = 0; s < ratios.size(); ++s) {

@@ -26,7 +26,7 @@ constexpr double kSlow = 1.05;  // calls of a stage that take so much longer are
 struct Stage {
   int32_t number = 0;
   std::vector<size_t> ranks;
-  std::vector<Nanos> own;  // by axis step: median over its ranks
+  std::vector<Nanos> own;  // by axis step: median over its ranks; kNoValue where none has the step
 };
 
 std::vector<Stage> Stages(const AnalysisInput& in) {
@@ -46,17 +46,22 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
       }
       // The faster half of a stage speaks for it: a slow rank in it is a finding of its own.
       std::sort(values.begin(), values.end());
-      stage.own.push_back(values.empty() ? 0 : values[(values.size() - 1) / 2]);
+      stage.own.push_back(values.empty() ? kNoValue : values[(values.size() - 1) / 2]);
     }
     out.push_back(std::move(stage));
   }
   return out;
 }
 
+std::vector<Nanos> Known(std::vector<Nanos> values) {
+  std::erase(values, kNoValue);
+  return values;
+}
+
 std::vector<Nanos> At(const std::vector<Nanos>& values, const std::vector<size_t>& steps) {
   std::vector<Nanos> out;
   for (const size_t s : steps) out.push_back(values[s]);
-  return out;
+  return Known(std::move(out));
 }
 
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
@@ -85,8 +90,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.scope.function = why.function;
   finding.when = ClassifyWhen(excess, job.steps);
   finding.headline = "stage " + std::to_string(stage.number) + ", " + Who(job, finding.scope);
-  const bool some =
-      finding.when.kind == report::WhenKind::kIntermittent || finding.when.kind == report::WhenKind::kOnce;
+  const bool some = finding.when.kind != report::WhenKind::kPersistent;
   finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of stage ") +
                      std::to_string(stage.number) + " take " + Milliseconds(Median(At(stage.own, steps))) +
                      " of own time per step, the other stages " + Milliseconds(Median(others)) +
@@ -126,7 +130,7 @@ double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Sta
   return std::max(1.0, least);
 }
 
-// By step: how much longer the stage takes than the middle one of the others.
+// By step: how much longer the stage takes than the middle one of the others; 0 where a stage lacks the step.
 std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
   std::vector<Nanos> out(job.num_steps(), 0);
   for (size_t s = 0; s < out.size(); ++s) {
@@ -134,7 +138,8 @@ std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::v
     for (const Stage& other : stages) {
       if (other.number != stage.number) others.push_back(other.own[s]);
     }
-    out[s] = stage.own[s] - Median(std::move(others));
+    const bool known = stage.own[s] != kNoValue && std::find(others.begin(), others.end(), kNoValue) == others.end();
+    out[s] = known ? stage.own[s] - Median(std::move(others)) : 0;
   }
   return out;
 }
@@ -158,9 +163,12 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<N
   const Nanos usual = sorted[middle];
   std::vector<Nanos> away;
   for (size_t i = 0; i < middle; ++i) away.push_back(usual - sorted[i]);
-  const auto noise = static_cast<Nanos>(1.4826 * static_cast<double>(Median(std::move(away))));
-  const Nanos usual_own = Median(std::vector<Nanos>(stage.own));
-  for (size_t s = 0; s < beyond.size(); ++s) beyond[s] = std::min(beyond[s] - usual, 2 * (stage.own[s] - usual_own));
+  const Nanos noise = DeviationOf(std::move(away));
+  const Nanos usual_own = Median(Known(stage.own));
+  for (size_t s = 0; s < beyond.size(); ++s) {
+    const Nanos longer = stage.own[s] == kNoValue ? 0 : 2 * (stage.own[s] - usual_own);
+    beyond[s] = std::min(beyond[s] - usual, longer);
+  }
   std::vector<Nanos> out = AtLeast(std::move(beyond), std::max(6 * noise, job.median_step / 50));
   const auto struck = std::count_if(out.begin(), out.end(), [](Nanos x) { return x > 0; });
   if (struck < kLeastSteps || struck * 2 > std::ssize(out)) out.assign(out.size(), 0);
@@ -184,7 +192,7 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     }
     const Nanos usual = Median(std::vector<Nanos>(excess));
     const int percent = &stage == &stages.back() ? kNaturalPercentOfLast : kNaturalPercent;
-    const auto own = static_cast<double>(Median(std::vector<Nanos>(stage.own)));
+    const auto own = static_cast<double>(Median(Known(stage.own)));
     const double others = own - static_cast<double>(usual);
     const auto is_natural = [&](double takes) { return (takes - others) * 100 < others * percent; };
     Candidate candidate = MakeCandidate(in, stage, stages, std::move(excess), is_natural(own));

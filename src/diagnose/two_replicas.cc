@@ -70,11 +70,11 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   std::vector<Nanos> mean(job.num_steps(), 0), apart;
   for (size_t s = 0; s < mean.size(); ++s) {
     for (const auto& of_pair : differences) mean[s] += of_pair[s] / count;
-    for (const auto& of_pair : differences) apart.push_back(std::abs(of_pair[s] - mean[s]));
+    for (const auto& of_pair : differences) apart.push_back(of_pair[s] - mean[s]);
   }
   // Of a mean over pairs; the pairs' own mean takes a part of their scatter away.
-  const double scale = 1.4826 / std::sqrt(static_cast<double>(count - 1));
-  const auto noise = static_cast<Nanos>(scale * static_cast<double>(Median(std::move(apart))));
+  const double scale = 1 / std::sqrt(static_cast<double>(count - 1));
+  const auto noise = static_cast<Nanos>(scale * static_cast<double>(DeviationOf(std::move(apart))));
   const bool has_device = job.ranks.front().has_device;
   // Other work on the machine strikes few of many ranks at once.
   const Nanos of_step = job.median_step / (has_device ? 200 : pairs.size() >= 8 ? 40 : 20);
@@ -85,9 +85,9 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
     first += x >= least ? 1 : 0;
     second += -x >= least ? 1 : 0;
   }
-  // Half of the steps; each of the two in a fifth of them.
+  // Half of the steps; each of the two in a tenth of them, and more than once.
   const size_t steps = job.num_steps();
-  if ((first + second) * 2 < steps || std::min(first, second) * 5 < steps) return {};
+  if ((first + second) * 2 < steps || std::min(first, second) < std::max<size_t>(2, steps / 10)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
     Suspect a{pairs[p].first, std::vector<Nanos>(steps, 0), 0, 0, &in.excess}, b = a;
     b.rank = pairs[p].second;

@@ -12,7 +12,7 @@ constexpr Nanos kFarthest = kSecond;  // distances above count as this
 constexpr Nanos kSkip = 2 * kSecond;  // what it costs to leave a row of the smaller side alone
 constexpr Nanos kImpossible = 4 * kSecond;
 constexpr Nanos kSlack = 20 * kMicrosecond;
-constexpr Nanos kOffAnchor = kSecond / 2;  // what it costs to pair a row of a step's edge with one inside
+constexpr Nanos kOffAnchor = 20 * kMillisecond;  // what it costs to pair a row of a step's edge with one inside
 constexpr int kPasses = 4;
 constexpr Nanos kOfEnds = 2;       // ns between ends that count as one
 constexpr Nanos kOfApart = 4;      // what each ns costs that two such rows lie apart
@@ -50,6 +50,13 @@ Nanos HostDistance(const CommInstance& a, const CommInstance& b, Nanos offset, N
   const Nanos missing = std::min(quickest - beside, kImpossible);
   const Nanos far = std::max<Nanos>(0, missing - quickest - kRecordedLate);
   return std::min(kImpossible, kRecordedLate + ends + kOfApart * missing + kOfFarApart * far);
+}
+
+// Of any two rows.
+Nanos CostOfPair(const RankComms& rank, const CommInstance& mine, const CommInstance& theirs, Nanos shift,
+                 Nanos quickest) {
+  if (!Agree(mine, theirs)) return kImpossible;
+  return IsHostMessage(rank, mine) ? HostDistance(mine, theirs, shift, quickest) : Distance(mine, theirs, shift);
 }
 
 // How long three in four pairs of messages at least last beside each other.
@@ -92,12 +99,9 @@ Nanos ChooseFreely(const CommSequence& few, const CommSequence& many, const Offs
     const auto row = static_cast<int32_t>(i) - 1;
     const CommInstance& mine = few[row];
     const Nanos shift = offset.At(mine.start);
-    const bool on_host = IsHostMessage(*few.rank, mine);
     for (size_t j = 1; j <= m; ++j) {
       const CommInstance& theirs = many[static_cast<int32_t>(j) - 1];
-      Nanos distance = !Agree(mine, theirs) ? kImpossible
-                       : on_host            ? HostDistance(mine, theirs, shift, quickest)
-                                            : Distance(mine, theirs, shift);
+      Nanos distance = CostOfPair(*few.rank, mine, theirs, shift, quickest);
       if (edge[i - 1] != edge_of_many[j - 1]) distance = std::min(kImpossible, distance + kOffAnchor);
       Nanos best = before[j - 1] + distance;
       Step how = kPair;
@@ -160,18 +164,16 @@ class PatternSearch {
     cost_.resize(n_ * m_, 0);
     const CommSequence x = Part(few_, few), y = Part(many_, many);
     for (size_t i = 0; i < n_; ++i) {
-      const CommInstance& mine = x[static_cast<int32_t>(i)];
-      const Nanos shift = offset_.At(mine.start);
-      const bool on_host = IsHostMessage(*x.rank, mine);
       for (size_t j = i; j + n_ <= m_ + i; ++j) {
-        const CommInstance& theirs = y[static_cast<int32_t>(j)];
         const bool off = (anchor_ == Anchor::kFirst && (i == 0) != (j == 0)) ||
                          (anchor_ == Anchor::kLast && (i + 1 == n_) != (j + 1 == m_));
-        cost_[i * m_ + j] += (off ? kOffAnchor : 0) + (!Agree(mine, theirs) ? kImpossible
-                                                       : on_host ? HostDistance(mine, theirs, shift, quickest_)
-                                                                 : Distance(mine, theirs, shift));
+        cost_[i * m_ + j] += (off ? kOffAnchor : 0) + CostOf(x[static_cast<int32_t>(i)], y[static_cast<int32_t>(j)]);
       }
     }
+  }
+
+  [[nodiscard]] Nanos CostOf(const CommInstance& mine, const CommInstance& theirs) const {
+    return CostOfPair(*few_.rank, mine, theirs, offset_.At(mine.start), quickest_);
   }
 
   Nanos Best(Pattern* pattern) const {
@@ -241,7 +243,8 @@ Nanos Choose(const CommSequence& few, const CommSequence& many, const OffsetLine
     if (pairs == nullptr) continue;
     for (const auto& [mine, theirs] : steps) {
       for (size_t i = 0; i < pattern.size(); ++i) {
-        pairs->emplace_back(mine.begin + static_cast<int32_t>(i), theirs.begin + pattern[i]);
+        const int32_t a = mine.begin + static_cast<int32_t>(i), b = theirs.begin + pattern[i];
+        if (search.CostOf(few[a], many[b]) < kImpossible) pairs->emplace_back(a, b);
       }
     }
   }
@@ -267,9 +270,18 @@ FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std:
 }
 
 Anchors AnchorsOf(const CommSequence& sends, const CommSequence& receives) {
-  if (sends.size() == 0 || receives.size() == 0) return {};
-  const bool is_first = sends[0].start < receives[0].start;
-  return is_first ? Anchors{Anchor::kFirst, Anchor::kLast} : Anchors{Anchor::kLast, Anchor::kFirst};
+  const std::map<int64_t, StepRows> of_sends = BySteps(sends), of_receives = BySteps(receives);
+  int64_t begin_with_send = 0, steps = 0;
+  for (const auto& [step, rows] : of_sends) {
+    const auto it = of_receives.find(step);
+    if (step < 0 || it == of_receives.end()) continue;  // rows outside steps are left from the one before
+    begin_with_send += sends[rows.begin].start < receives[it->second.begin].start ? 1 : 0;
+    ++steps;
+  }
+  if (steps == 0) return {};
+  if (begin_with_send * 10 >= steps * 9) return {Anchor::kFirst, Anchor::kLast};
+  if (begin_with_send * 10 <= steps) return {Anchor::kLast, Anchor::kFirst};
+  return {};  // a schedule that does not empty itself between steps
 }
 
 Nanos CostOfPairing(const CommSequence& few, const CommSequence& many, const OffsetLine& offset, Anchor anchor) {

@@ -40,14 +40,16 @@ enum class Anchor : uint8_t {
 struct Anchors {
   Anchor sends = Anchor::kNone, receives = Anchor::kNone;
 };
-// Of what an end of the pipeline sends and receives: the first stage begins with a send, the last with a receive.
+// Of what an end of the pipeline sends and receives: the first stage begins its steps with a send, the last with a
+// receive. None where steps do not agree on it: not all schedules empty themselves between steps.
 [[nodiscard]] Anchors AnchorsOf(const CommSequence& sends, const CommSequence& receives);
 
 // All rows of `few` with some of `many` (the rest belongs to another neighbour): the ascending choice with the smallest
 // sum of distances, where nothing is received before it was sent. A schedule repeats: of steps with as many rows each
 // one choice serves all, that of the smallest sum over them. A distance is that of the ends; on a host, how long both
-// rows last beside each other: whoever comes later waits least. `offset` = clock of many - clock of few. O(few * many);
-// above kMostCells by overlap in time, in one pass.
+// rows last beside each other: whoever comes later waits least. `offset` = clock of many - clock of few. O(few * many)
+// in a step; where steps cannot be held against each other, of all rows, and above kMostCells by overlap in time, in
+// one pass.
 [[nodiscard]] FlowPairs PairWithSome(const CommSequence& few, const CommSequence& many, const OffsetLine& offset,
                                      Anchor anchor = Anchor::kNone);
 // The sum of distances of that choice, whatever the size.

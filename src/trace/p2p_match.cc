@@ -5,27 +5,17 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "trace/p2p_flow.h"
+#include "trace/p2p_lonely.h"
 #include "trace/p2p_offset.h"
-#include "trace/p2p_partners.h"
-#include "trace/p2p_stride.h"
 
 namespace headway::trace {
 namespace {
-
-// Rows of one rank by direction. Kernels that do both at once stand in `both`.
-struct Traffic {
-  std::vector<int32_t> sends, receives, both;
-
-  [[nodiscard]] std::vector<int32_t>& Of(CommOp op) {
-    return op == CommOp::kSend ? sends : op == CommOp::kRecv ? receives : both;
-  }
-  [[nodiscard]] size_t size() const { return sends.size() + receives.size() + both.size(); }
-};
 
 struct Pair {
   int32_t rank_a = -1, row_a = -1, rank_b = -1, row_b = -1;  // rank indices, a the lower rank
@@ -57,7 +47,7 @@ class PointToPointMatcher {
     }
     PairFlows();
     PeelPipelines();
-    PairLonely();
+    MatchLonely();
     Publish();
     return std::move(out_);
   }
@@ -260,84 +250,23 @@ class PointToPointMatcher {
     std::erase(*many, -1);
   }
 
-  // No group at all: ranks whose sends and receives fit each other's, if they are few and all do equally much (the
-  // inner stages of a longer pipeline do twice as much, and its ends only seem to fit each other).
-  void PairLonely() {
-    std::vector<int32_t> ranks;
-    size_t least = 0, most = 0;
-    for (const auto& [r, traffic] : lonely_) {
-      least = ranks.empty() ? traffic.size() : std::min(least, traffic.size());
-      most = std::max(most, traffic.size());
-      ranks.push_back(r);
+  // No group at all: ranks whose sends and receives fit each other's.
+  void MatchLonely() {
+    int64_t rows = 0;
+    for (const auto& [r, traffic] : lonely_) rows += static_cast<int64_t>(traffic.size());
+    std::set<int32_t> found;
+    for (const PartnerRows& p :
+         PairLonely(ranks_, lonely_, [&](int32_t a, int32_t b, Nanos own) { return Offset(a, b, own); })) {
+      const RankId x = ranks_[static_cast<size_t>(p.a)].rank, y = ranks_[static_cast<size_t>(p.b)].rank;
+      PairRows(p.a, p.rows_of_a, p.b, p.rows_of_b, {std::min(x, y), std::max(x, y), {}, true});
+      rows -= static_cast<int64_t>(p.rows_of_a.size() + p.rows_of_b.size());  // PairRows counts those left of them
+      found.insert({p.a, p.b});
     }
-    constexpr size_t kMost = 128;
-    const bool pairs_only = 2 * most <= 3 * least + 4;
-    if (pairs_only && ranks.size() <= kMost) {
-      const auto fit = [&](size_t i, size_t j) { return LonelyFit(ranks[i], ranks[j]); };
-      for (const auto& [i, j] : ChoosePartners(ranks.size(), fit)) {
-        const int32_t a = ranks[i], b = ranks[j];
-        const RankId x = ranks_[static_cast<size_t>(a)].rank, y = ranks_[static_cast<size_t>(b)].rank;
-        const PairKey key{std::min(x, y), std::max(x, y), {}, true};
-        PairRows(a, lonely_[a].sends, b, lonely_[b].receives, key);
-        PairRows(b, lonely_[b].sends, a, lonely_[a].receives, key);
-        PairRows(a, lonely_[a].both, b, lonely_[b].both, key);
-        ranks[i] = ranks[j] = -1;
-      }
-      std::erase(ranks, -1);
-    } else if (ranks.size() <= kMost && PairLonelyStages()) {
-      return;
-    }
-    for (const int32_t r : ranks) out_.unmatched += static_cast<int64_t>(lonely_[r].size());
-    if (!ranks.empty()) {
-      out_.notes.push_back("sends and receives of " + std::to_string(ranks.size()) +
+    out_.unmatched += rows;
+    if (found.size() < lonely_.size()) {
+      out_.notes.push_back("sends and receives of " + std::to_string(lonely_.size() - found.size()) +
                            " ranks name neither peer nor group, and no partner fits: left out");
     }
-  }
-
-  // Longer pipelines: each stream of a rank is one direction to one neighbour. False = they are not, or none fit.
-  bool PairLonelyStages() {
-    std::vector<LaneFlow> flows;
-    for (const auto& [r, traffic] : lonely_) {
-      const RankComms& rank = ranks_[static_cast<size_t>(r)];
-      AddFlows(rank, r, true, traffic.sends, &flows);
-      AddFlows(rank, r, false, traffic.receives, &flows);
-      // Ends of a host's messages tell nothing, nor do kernels that send and receive.
-      if (!traffic.both.empty() || IsHostMessage(rank, Row(static_cast<size_t>(r), flows.back().rows[0]))) return false;
-    }
-    const auto fit = [&](size_t i, size_t j) {
-      const CommSequence a = Sequence(flows[i].rank_index, flows[i].rows);
-      const CommSequence b = Sequence(flows[j].rank_index, flows[j].rows);
-      const Togetherness together = JudgeTogether(a, b, Offset(flows[i].rank_index, flows[j].rank_index, a[0].start));
-      return PartnerFit{together.score, together.scatter, true};
-    };
-    const auto pairs = PairByStride(flows, fit);
-    for (const LaneFlow& flow : flows) out_.unmatched += pairs.empty() ? 0 : static_cast<int64_t>(flow.rows.size());
-    for (const auto& [i, j] : pairs) {
-      const LaneFlow &from = flows[flows[i].sends ? i : j], &to = flows[flows[i].sends ? j : i];
-      out_.unmatched -= static_cast<int64_t>(from.rows.size() + to.rows.size());  // PairRows counts them
-      PairRows(from.rank_index, from.rows, to.rank_index, to.rows,
-               {std::min(from.rank, to.rank), std::max(from.rank, to.rank), {}, true});
-    }
-    return !pairs.empty();
-  }
-
-  PartnerFit LonelyFit(int32_t a, int32_t b) {
-    PartnerFit fit;
-    double sum = 0, flows = 0;
-    const std::array<std::pair<std::vector<int32_t>*, std::vector<int32_t>*>, 2> sides{
-        {{&lonely_[a].sends, &lonely_[b].receives}, {&lonely_[a].receives, &lonely_[b].sends}}};
-    for (const auto& [x, y] : sides) {
-      if (x->empty() && y->empty()) continue;
-      ++flows;
-      if (x->empty() || y->empty()) continue;
-      const CommSequence of_a = Sequence(a, *x), of_b = Sequence(b, *y);
-      const Togetherness together = JudgeTogether(of_a, of_b, Offset(a, b, of_a[0].start));
-      sum += together.score;
-      fit.scatter = std::max(fit.scatter, together.scatter);
-      fit.by_ends = !IsHostMessage(*of_a.rank, of_a[0]);
-    }
-    fit.score = flows > 0 ? sum / flows : 0;
-    return fit;
   }
 
   void Publish() {

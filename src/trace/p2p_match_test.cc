@@ -196,20 +196,50 @@ TEST(PairWithSome, OneStepThatMisleadsFollowsTheOthers) {
 
 // The second and the third end nearest, but what a stage gets first in a step comes from the stage before it.
 TEST(PairWithSome, ForwardTheFirstOfAStepIsTheFirst) {
-  const Schedule schedule([](int) { return std::array<int, 4>{9, 10, 45, 65}; });
+  const Schedule schedule([](int) { return std::array<int, 4>{9, 10, 45, 60}; });
   EXPECT_EQ(schedule.Partners(Anchor::kFirst).front(), 0);
   EXPECT_EQ(schedule.Partners(Anchor::kLast).back(), 3);
 }
 
-TEST(Anchors, TheFirstStageBeginsWithASendTheLastWithAReceive) {
+// Ten steps of a stage; in those before `until` it sends first, in the others it receives first. A row is left over
+// from the step before the window.
+Anchors AnchorsWhereItSendsFirst(int until) {
   RankComms a;
   a.groups = {{.is_device = true}};
-  a.instances = {Row(CommOp::kSend, 0, 1, -1, 0), Row(CommOp::kRecv, 10, 11, -1, 0), Row(CommOp::kSend, 20, 21, -1, 0)};
-  const std::vector<int32_t> early{0}, middle{1}, late{2};
-  const Anchors first = AnchorsOf({&a, 0, early}, {&a, 0, middle});
+  std::vector<int32_t> sends, receives;
+  const auto add = [&](std::vector<int32_t>* rows, CommOp op, int at, int step) {
+    rows->push_back(static_cast<int32_t>(a.instances.size()));
+    a.instances.push_back(Row(op, at, at + 1, -1, 0));
+    a.instances.back().step = step;
+  };
+  add(&receives, CommOp::kRecv, -10, -1);
+  for (int s = 0; s < 10; ++s) {
+    a.step_numbers.push_back(s);
+    add(&sends, CommOp::kSend, 100 * s + (s < until ? 0 : 20), s);
+    add(&receives, CommOp::kRecv, 100 * s + 10, s);
+  }
+  return AnchorsOf({&a, 0, sends}, {&a, 0, receives});
+}
+
+TEST(Anchors, StepsTellTheFirstStageFromTheLast) {
+  const Anchors first = AnchorsWhereItSendsFirst(9);
   EXPECT_TRUE(first.sends == Anchor::kFirst && first.receives == Anchor::kLast);
-  const Anchors last = AnchorsOf({&a, 0, late}, {&a, 0, middle});
+  const Anchors last = AnchorsWhereItSendsFirst(1);
   EXPECT_TRUE(last.sends == Anchor::kLast && last.receives == Anchor::kFirst);
+  const Anchors neither = AnchorsWhereItSendsFirst(5);  // steps overlap: nothing comes first
+  EXPECT_TRUE(neither.sends == Anchor::kNone && neither.receives == Anchor::kNone);
+}
+
+TEST(PairWithSome, WhatCannotBeIsLeftAloneThoughTheScheduleRepeats) {
+  // The second send of a step begins at 42 ms, the only receive left has ended at 25.
+  Schedule schedule([](int) { return std::array<int, 4>{5, 25, 45, 65}; });
+  std::vector<int32_t> early;
+  for (size_t k = 0; k < schedule.many.size(); ++k) {
+    if (k % 4 < 2) early.push_back(schedule.many[k]);
+  }
+  const FlowPairs pairs = PairWithSome({&schedule.a, 0, schedule.few}, {&schedule.b, 1, early}, 0);
+  ASSERT_EQ(pairs.size(), 5u);
+  for (const auto& [i, j] : pairs) EXPECT_TRUE(i % 2 == 0 && j % 2 == 0) << i << " " << j;
 }
 
 // On a host rows last until they were waited for. Sends at 0, 20, 40 … ms lie there until the next; each is taken up to
