@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "diagnose/analysis.h"
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
@@ -22,6 +23,29 @@ std::string WhyNoTime(const Job& job) {
   if (steps && job.steps.empty()) return "no step is on half of the ranks or more: their step numbers do not overlap";
   return "the steps in these files have no length: their clocks say nothing";
 }
+
+namespace {
+
+// Waiting that nobody is known to be waited for, and noise as large as what it should stand out of.
+void SayWhatWasNotSeen(Diagnosis* d) {
+  int64_t rows = 0;
+  for (const pattern::RankPattern& rank : d->job.ranks) rows += static_cast<int64_t>(rank.comms.instances.size());
+  const int64_t alone = d->job.comms.unmatched_instances;
+  if (d->job.num_ranks() > 1 && alone * 10 >= rows && alone > 0) {
+    d->blind_to = FormatCount(alone) + " of " + FormatCount(rows) + " communication rows could not be paired";
+    d->not_checked.push_back(
+        {"who is waited for there", d->blind_to + ": a rank is missing or cut off, or no event says "
+                                                  "who talks to whom; what fixing a cause brings may be wrong"});
+  }
+  if (d->detection_floor * 4 < d->job.median_step || d->job.median_step <= 0) return;
+  const std::string floor = FormatDuration(d->detection_floor) + " per step";
+  const std::string why =
+      d->job.num_steps() < 3 ? "too few steps to tell a cause from chance" : "ranks or steps differ by as much anyway";
+  d->not_checked.push_back({"losses below " + floor, why});
+  if (d->blind_to.empty()) d->blind_to = "below " + floor + " nothing could be told: " + why;
+}
+
+}  // namespace
 
 Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOptions& options) {
   Diagnosis out;
@@ -59,6 +83,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   Nanos noise = 0;
   for (const Nanos n : excess.step_noise) noise = std::max(noise, n);
   out.detection_floor = std::max(out.job.median_step / 100, 3 * noise);
+  SayWhatWasNotSeen(&out);
   return out;
 }
 

@@ -25,6 +25,7 @@ struct Diagnosis {
   std::vector<report::NotChecked> not_checked;
   Nanos all_removed_per_step = 0;  // gain of fixing everything at warning or above together
   Nanos detection_floor = 0;  // per step: what would have been seen at least (the largest of the analyses' thresholds)
+  std::string blind_to;       // what keeps that from being said; empty = nothing does
   int32_t analyses_run = 0;
 };
 

@@ -50,6 +50,7 @@ std::string HeadlineSentence(const Diagnosis& d) {
   const auto loud = std::count_if(d.findings.begin(), d.findings.end(), Loud);
   if (loud == 0) {
     if (d.job.num_ranks() == 1) return "One rank: what bounds its step is below; no peers to compare it with.";
+    if (!d.blind_to.empty()) return "Nothing to blame was found, but " + d.blind_to + ".";
     const report::LargeRemarks large = report::RemarksAbove(d.findings, d.detection_floor);
     const std::string nobody = "o rank, host, link or function holds this job up by more than " +
                                FormatDuration(d.detection_floor) + " per step.";
@@ -79,7 +80,7 @@ report::Headline HeadlineOf(const Diagnosis& d) {
   headline.now = step.time;
   if (step.is_mean) headline.now_label = "now, mean";
   if (d.all_removed_per_step > 0) headline.attainable = std::max<Nanos>(0, step.time - d.all_removed_per_step);
-  headline.detection_floor = d.detection_floor;
+  if (d.blind_to.empty()) headline.detection_floor = d.detection_floor;
   return headline;
 }
 

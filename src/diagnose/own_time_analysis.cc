@@ -313,12 +313,14 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   for (size_t k = 0; k < pauses.size(); ++k) {
     tell(pauses[k], "-in-one-piece" + (k == 0 ? std::string() : "-" + std::to_string(k + 1)));
   }
-  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    if (in.job.num_ranks() > 1 && in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 2) {
-      out->not_checked.push_back({"rank " + std::to_string(in.job.ranks[r].meta.rank) + " against peers",
-                                  "no other rank with a trace runs the same program"});
-    }
+  std::vector<RankId> lone;
+  for (const std::vector<int32_t>& members : in.job.classes) {
+    if (members.size() == 1) lone.push_back(in.job.ranks[static_cast<size_t>(members.front())].meta.rank);
   }
+  if (in.job.num_ranks() < 2 || lone.empty()) return;
+  std::sort(lone.begin(), lone.end());
+  out->not_checked.push_back({(lone.size() == 1 ? "rank " : "ranks ") + FormatRanks(lone, 8) + " against peers",
+                              "no other rank with a trace runs the same program"});
 }
 
 }  // namespace headway::diagnose

@@ -82,7 +82,8 @@ std::vector<report::NotChecked> NotChecked(const Diagnosis& d) {
   std::vector<report::NotChecked> out = d.not_checked;
   const std::vector<RankId>& missing = d.job.missing;
   if (!missing.empty()) {
-    out.push_back({(missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(missing, 8), "no trace of them was given"});
+    out.push_back({(missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(missing, 8),
+                   missing.size() == 1 ? "no trace of it was given" : "no trace of them was given"});
   }
   return out;
 }
@@ -95,12 +96,14 @@ report::DataQuality Quality(const Diagnosis& d) {
   for (const auto& rank : job.ranks) events += rank.events;
   const int64_t repaired = log.Total(trace::ProblemKind::kRepaired);
   const int64_t dropped = log.Total(trace::ProblemKind::kDropped);
-  const Nanos residual = ClockResidual(job);
+  const std::optional<Nanos> residual = ClockResidual(job);
   const double unknown = UnknownTimeShare(job);
   out.summary = FormatCountShort(events) + " events";
   out.summary += ", " + FormatCountShort(repaired) + " repaired, " + FormatCountShort(dropped) + " dropped";
   if (job.num_ranks() > 1) {
-    out.summary += job.comms.clocks.size() > 1 ? ", clocks aligned to " + FormatDuration(residual) : ", one clock";
+    out.summary += job.comms.clocks.size() < 2 ? ", one clock"
+                   : residual                  ? ", clocks aligned to " + FormatDuration(*residual)
+                                               : ", clocks not aligned";
   }
   if (unknown > 0) out.summary += ", " + FormatPercent(unknown, 1) + " of device time under unknown names";
   out.facts.push_back({"events read", events, Unit::kCount, "", ""});
@@ -109,7 +112,7 @@ report::DataQuality Quality(const Diagnosis& d) {
     out.facts.push_back({"busy time without a launch", busy, Unit::kDuration, "", ""});
   }
   out.facts.push_back({"last step", LastStepRead(job), Unit::kText, "--last-step", "last-step"});
-  out.facts.push_back({"clock residual", residual, Unit::kDuration, "", "clock-residual"});
+  if (residual) out.facts.push_back({"clock residual", *residual, Unit::kDuration, "", "clock-residual"});
   out.facts.push_back({"replay error, mean", job.replay_error.mean, Unit::kShare, "", "replay-error"});
   out.facts.push_back({"replay error, worst step", job.replay_error.max, Unit::kShare, "", "replay-error"});
   out.facts.push_back({"communication rows not paired", job.comms.unmatched_instances, Unit::kCount, "", ""});

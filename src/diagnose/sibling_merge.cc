@@ -101,7 +101,8 @@ void Join(const Job& job, const std::vector<Part*>& parts, const std::string& ca
 // The parts about `siblings`; empty where they are not struck as one, or already are one part.
 std::vector<Part*> StruckAsOne(const Job& job, const Siblings& siblings, std::vector<Part>* parts) {
   std::vector<Part*> here;
-  size_t struck = 0, elsewhere = 0;
+  std::map<std::string, size_t> elsewhere_by_cause;
+  size_t struck = 0;
   for (Part& part : *parts) {
     if (part.ranks.empty() || job.peer_class[part.ranks.front()] != siblings.peer_class) continue;
     size_t common = 0;
@@ -109,11 +110,18 @@ std::vector<Part*> StruckAsOne(const Job& job, const Siblings& siblings, std::ve
       common += std::find(siblings.ranks.begin(), siblings.ranks.end(), r) != siblings.ranks.end() ? 1 : 0;
     }
     if (common == 0 || part.is_whole_host) {
-      elsewhere += part.ranks.size();
+      elsewhere_by_cause[part.candidate->finding.cause] += part.ranks.size();
     } else {
       here.push_back(&part);
       struck += common;
     }
+  }
+  // Ranks elsewhere that suffer from something else have their own story.
+  size_t elsewhere = 0;
+  for (const auto& [cause, ranks] : elsewhere_by_cause) {
+    const bool same = std::any_of(here.begin(), here.end(),
+                                  [&](const Part* part) { return part->candidate->finding.cause == cause; });
+    elsewhere += same ? ranks : 0;
   }
   const size_t others = job.classes[static_cast<size_t>(siblings.peer_class)].size() - siblings.ranks.size();
   const size_t least = siblings.is_host ? (siblings.ranks.size() * 3 + 3) / 4 : siblings.ranks.size();

@@ -191,7 +191,18 @@ TEST_F(SiblingMerge, DifferentCausesOfAHostAreASlowHost) {
   Add(5, "slow-input", Ms(20));
   Add(6, "slow-device", Ms(20));
   Add(7, "slow-device", Ms(20));
-  EXPECT_EQ(Merged().size(), 4U);  // a slow device is not the host's doing
+  EXPECT_EQ(Merged(),
+            (Groups{{4, 5}, {6, 7}}));  // two matters of a tp group each: slow devices are not the host's doing
+}
+
+TEST_F(SiblingMerge, AnotherMatterElsewhereIsNoSignOfACommonOne) {
+  // Ranks 4 and 5 share slow storage; that 0 and 1 have slow hosts is their own story. Slow storage there is not.
+  for (const size_t r : {4U, 5U}) Add(r, "slow-input", Ms(20));
+  for (const size_t r : {0U, 1U}) Add(r, "slow-host", Ms(40));
+  EXPECT_EQ(Merged(), (Groups{{4, 5}, {0, 1}}));
+  candidates_.clear();
+  for (const size_t r : {4U, 5U, 0U, 2U}) Add(r, "slow-input", Ms(20));
+  EXPECT_EQ(Merged().size(), 4U);
 }
 
 // Sixteen ranks on one host, tp and cp in pairs of neighbours: {0, 1}, {2, 3} … and {0, 2}, {1, 3} ….

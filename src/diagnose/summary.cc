@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pattern/step_marks.h"
+#include "trace/clock_alignment.h"
 
 namespace headway::diagnose {
 
@@ -65,9 +66,10 @@ std::vector<std::string> Frameworks(const Job& job) {
   return {names.begin(), names.end()};
 }
 
-Nanos ClockResidual(const Job& job) {
+std::optional<Nanos> ClockResidual(const Job& job) {
   Nanos residual = 0;
   for (const trace::HostClock& clock : job.comms.clocks) residual = std::max(residual, clock.residual);
+  if (job.comms.clocks.size() > 1 && residual >= trace::kUnalignedResidual) return std::nullopt;
   return residual;
 }
 

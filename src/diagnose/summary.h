@@ -2,6 +2,7 @@
 // Facts of a joined job that both forms of the report print.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace headway::diagnose {
 [[nodiscard]] std::vector<std::string> HostNames(const Job& job);
 [[nodiscard]] std::vector<std::string> Frameworks(const Job& job);
 
-[[nodiscard]] Nanos ClockResidual(const Job& job);  // largest over the hosts
+// The largest over the hosts; nothing where some clock is aligned to no other.
+[[nodiscard]] std::optional<Nanos> ClockResidual(const Job& job);
 // One entry a host, by its ranks; empty where all ranks share one clock.
 [[nodiscard]] std::vector<report::ClockSummary> ClockSummaries(const Job& job);
 [[nodiscard]] Nanos BusyWithoutLaunch(const Job& job);  // of rows whose launch is not in the file, over all ranks

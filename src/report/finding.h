@@ -21,7 +21,7 @@ enum class WhenKind : uint8_t { kPersistent, kIntermittent, kOnce, kOnset };
 
 struct Link {
   RankId from = -1;
-  RankId to = -1;
+  RankId to = -1;  // -1 = whoever it sends to
 };
 
 struct Scope {

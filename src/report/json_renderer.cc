@@ -69,7 +69,15 @@ void WriteScope(const Scope& scope, JsonWriter* json) {
   Strings("hosts", scope.hosts, json);
   Strings("devices", scope.devices, json);
   json->Key("links").BeginArray(kInline);
-  for (const Link& link : scope.links) json->BeginObject().Field("from", link.from).Field("to", link.to).EndObject();
+  for (const Link& link : scope.links) {
+    json->BeginObject().Field("from", link.from).Key("to");
+    if (link.to >= 0) {
+      json->Int(link.to);
+    } else {
+      json->Null();
+    }
+    json->EndObject();
+  }
   json->EndArray().Key("stage");
   if (scope.stage >= 0) {
     json->Int(scope.stage);

@@ -122,7 +122,8 @@ std::string About(const ReportDoc& doc, const Finding& finding, int width) {
   say("hosts", hosts);
   std::string links;
   for (const Link& link : finding.scope.links) {
-    links += (links.empty() ? "" : ", ") + std::to_string(link.from) + " -> " + std::to_string(link.to);
+    links += (links.empty() ? "" : ", ") + std::to_string(link.from) +
+             (link.to < 0 ? " -> any" : " -> " + std::to_string(link.to));
   }
   say("links", links);
   if (finding.scope.stage >= 0) say("stage", std::to_string(finding.scope.stage));
