@@ -2,7 +2,9 @@
 // headway diagnose: the main job.
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "base/file_io.h"
 #include "base/parallel.h"
@@ -80,8 +82,28 @@ Result<void> CheckFlags(const DiagnoseFlags& flags) {
       return MakeError(ErrorCode::kInvalidArgument, "there is no analysis '" + name + "' to skip (see --list)");
     }
   }
+  if (!flags.html.empty() && flags.html == flags.timeline) {
+    return MakeError(ErrorCode::kInvalidArgument, "--html and --timeline name one file", flags.html);
+  }
   if (flags.steps.empty()) return {};
   if (const auto steps = diagnose::ParseSteps(flags.steps); !steps) return std::unexpected(steps.error());
+  return {};
+}
+
+// What is written must not be what was read.
+Result<void> CheckOutputs(const DiagnoseFlags& flags, const Ingested& in) {
+  const auto is_same = [](const std::string& a, const std::string& b) {
+    std::error_code none;  // of two files, one of which is not there: they are not the same
+    return std::filesystem::equivalent(a, b, none);
+  };
+  for (const std::string& out : {flags.html, flags.timeline}) {
+    if (out.empty()) continue;
+    const bool read = std::any_of(in.sources.begin(), in.sources.end(),
+                                  [&](const RankSource& source) { return is_same(out, source.name); }) ||
+                      std::any_of(flags.paths.begin(), flags.paths.end(),
+                                  [&](const std::string& path) { return is_same(out, path); });
+    if (read) return MakeError(ErrorCode::kInvalidArgument, "this file was read: write to another one", out);
+  }
   return {};
 }
 
@@ -186,6 +208,7 @@ int RunDiagnose(std::span<const std::string> args) {
   if (!in) return Fail("diagnose", in.error());
   RemarkProblems("diagnose", in->problems, flags.quiet);
   RemarkLateFlags("diagnose", flags, *in);
+  if (const Result<void> safe = CheckOutputs(flags, *in); !safe) return Fail("diagnose", safe.error());
   if (!flags.steps.empty()) {
     if (const Result<void> selected = Select(flags.steps, &in->ranks); !selected) {
       return Fail("diagnose", selected.error());

@@ -38,11 +38,18 @@ void SayWhatWasNotSeen(Diagnosis* d) {
                                                   "who talks to whom; what fixing a cause brings may be wrong"});
   }
   if (d->detection_floor * 4 < d->job.median_step || d->job.median_step <= 0) return;
-  const std::string floor = FormatDuration(d->detection_floor) + " per step";
-  const std::string why =
-      d->job.num_steps() < 3 ? "too few steps to tell a cause from chance" : "ranks or steps differ by as much anyway";
-  d->not_checked.push_back({"losses below " + floor, why});
-  if (d->blind_to.empty()) d->blind_to = "below " + floor + " nothing could be told: " + why;
+  const bool few = d->job.num_steps() < 3;
+  if (d->detection_floor >= d->job.median_step) {
+    const std::string why =
+        few ? "so few steps tell no cause from chance" : "ranks or steps differ by a whole step anyway";
+    d->not_checked.push_back({"losses of any size", why});
+    if (d->blind_to.empty()) d->blind_to = why;
+    return;
+  }
+  const std::string floor = "below " + FormatDuration(d->detection_floor) + " per step";
+  const std::string why = few ? "too few steps to tell a cause from chance" : "ranks or steps differ by as much anyway";
+  d->not_checked.push_back({"losses " + floor, why});
+  if (d->blind_to.empty()) d->blind_to = floor + " nothing could be told: " + why;
 }
 
 }  // namespace

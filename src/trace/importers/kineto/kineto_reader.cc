@@ -194,6 +194,11 @@ std::unique_ptr<TraceReader> MakeKinetoReader(EventSink* sink, KinetoOptions opt
 
 bool LooksLikeKineto(std::string_view first) {
   // Execution traces, flight recorder dumps and the like begin with keys of their own.
+  // So does the timeline that --timeline writes, which is about all ranks.
+  static constexpr std::string_view kOwnTimeline =
+      "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[{\"ph\":\"M\",\"name\":"
+      "\"process_name\",\"pid\":0,\"tid\":0,\"args\":{\"name\":\"headway: ";
+  if (first.starts_with(kOwnTimeline)) return false;
   static constexpr std::string_view kOthers[] = {"\"schema\"", "\"version\"", "\"nodes\"", "\"entries\"",
                                                  "\"pg_config\""};
   const auto next = [&] {  // the next character that is no space; it stays
