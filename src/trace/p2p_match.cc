@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text.h"
 #include "trace/p2p_flow.h"
 #include "trace/p2p_lonely.h"
 #include "trace/p2p_offset.h"
@@ -264,8 +265,9 @@ class PointToPointMatcher {
     }
     out_.unmatched += rows;
     if (found.size() < lonely_.size()) {
-      out_.notes.push_back("sends and receives of " + std::to_string(lonely_.size() - found.size()) +
-                           " ranks name neither peer nor group, and no partner fits: left out");
+      out_.notes.push_back("sends and receives of " +
+                           Counted(static_cast<int64_t>(lonely_.size() - found.size()), "rank") +
+                           " that name neither peer nor group, and no partner fits: left out");
     }
   }
 
@@ -299,8 +301,8 @@ class PointToPointMatcher {
       out_.groups.push_back(std::move(group));
     }
     if (inferred > 0) {
-      out_.notes.push_back("no event names the peer of its sends and receives: " + std::to_string(inferred) +
-                           " pairs of neighbours were found by counts and times");
+      out_.notes.push_back("no event names the peer of its sends and receives: " + Counted(inferred, "pair") +
+                           " of neighbours found by counts and times");
     }
   }
 

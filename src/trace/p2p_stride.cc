@@ -2,6 +2,7 @@
 #include "trace/p2p_stride.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -21,8 +22,9 @@ bool MayMatch(const LaneFlow& a, const LaneFlow& b) {
 // The pairs at one distance.
 struct Layout {
   std::vector<std::pair<size_t, size_t>> pairs;
-  size_t rows = 0;    // that found a partner
-  Nanos scatter = 0;  // mean over the pairs
+  size_t rows = 0;     // that found a partner
+  size_t by_rest = 0;  // those that were left, one stream a rank
+  Nanos scatter = 0;   // mean over the pairs
 };
 
 class StrideSearch {
@@ -64,6 +66,12 @@ class StrideSearch {
       out.scatter += scatter;
     }
     if (!out.pairs.empty()) out.scatter /= static_cast<Nanos>(out.pairs.size());
+    for (const auto& [rank, mine] : of_rank_) {
+      const auto next = of_rank_.find(Next(rank, distance));
+      if (next == of_rank_.end()) continue;
+      PairLast(mine, next->second, true, taken, &out);
+      PairLast(mine, next->second, false, taken, &out);
+    }
     return out;
   }
 
@@ -74,6 +82,23 @@ class StrideSearch {
 
   [[nodiscard]] RankId Next(RankId rank, RankId distance) const {
     return rank + distance <= of_rank_.rbegin()->first ? rank + distance : rank + distance - Around();
+  }
+
+  // Where one stream of either rank is left, those two belong together though their times do not show it.
+  void PairLast(const std::vector<size_t>& mine, const std::vector<size_t>& theirs, bool sends,
+                const std::vector<bool>& taken, Layout* out) const {
+    const auto last = [&](const std::vector<size_t>& flows, bool of_sends) {
+      std::vector<size_t> left;
+      std::copy_if(flows.begin(), flows.end(), std::back_inserter(left),
+                   [&](size_t i) { return !taken[i] && flows_[i].sends == of_sends; });
+      return left.size() == 1 ? static_cast<int64_t>(left.front()) : -1;
+    };
+    const int64_t i = last(mine, sends), j = last(theirs, !sends);
+    if (i < 0 || j < 0) return;
+    const LaneFlow &a = flows_[static_cast<size_t>(i)], &b = flows_[static_cast<size_t>(j)];
+    if (a.rows.size() != b.rows.size()) return;
+    out->pairs.emplace_back(static_cast<size_t>(i), static_cast<size_t>(j));
+    out->by_rest += a.rows.size() + b.rows.size();
   }
 
   void AddCandidates(const std::vector<size_t>& mine, const std::vector<size_t>& theirs,
@@ -111,7 +136,8 @@ std::vector<std::pair<size_t, size_t>> PairByStride(std::span<const LaneFlow> fl
   bool ambiguous = false;
   for (const RankId distance : search.Distances()) {
     Layout layout = search.At(distance);
-    if (layout.rows * 10 < all * 9) continue;
+    // Nine in ten rows; or three in four by their times and all that remain one to one.
+    if (layout.rows * 10 < all * 9 && (layout.rows * 4 < all * 3 || layout.rows + layout.by_rest < all)) continue;
     const bool closer = best.rows == 0 || layout.scatter < best.scatter;
     const Nanos least = std::min(layout.scatter, best.scatter), most = std::max(layout.scatter, best.scatter);
     const bool as_good = best.rows > 0 && most <= 2 * least + 2 * kMicrosecond;
