@@ -32,16 +32,19 @@ Nanos EndOf(const Job& job, const trace::CollectiveMember& member) {
 std::map<int32_t, Lags> LagsByGroup(const Job& job, std::span<const size_t> collectives,
                                     const std::vector<int32_t>& group_of) {
   std::map<int32_t, Lags> out;
+  std::vector<Nanos> ends;
   for (const size_t c : collectives) {
     std::map<int32_t, Nanos> last;
+    ends.clear();
     for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
-      const int32_t group = group_of[static_cast<size_t>(member.rank_index)];
-      const auto [it, fresh] = last.try_emplace(group, EndOf(job, member));
-      it->second = std::max(it->second, EndOf(job, member));
+      ends.push_back(EndOf(job, member));
+      const auto [it, fresh] = last.try_emplace(group_of[static_cast<size_t>(member.rank_index)], ends.back());
+      it->second = std::max(it->second, ends.back());
     }
+    size_t next = 0;
     for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
       const int32_t group = group_of[static_cast<size_t>(member.rank_index)];
-      out[group][member.rank_index].push_back(last[group] - EndOf(job, member));
+      out[group][member.rank_index].push_back(last[group] - ends[next++]);
     }
   }
   return out;
@@ -76,9 +79,17 @@ Nanos HopOf(const std::map<int32_t, Lags>& groups) {
   return even && hop >= kLeastHop && hop >= 2 * Median(std::move(scatter)) ? hop : 0;
 }
 
+// Whether ends lie apart at all. Most groups of most jobs are done with here, without a look at their rows.
+bool MayBeStairs(const Job& job, std::span<const size_t> collectives) {
+  std::vector<Nanos> spreads;
+  for (const size_t c : collectives) spreads.push_back(job.graph.collectives[c].end_spread);
+  return Median(std::move(spreads)) >= kLeastHop;
+}
+
 }  // namespace
 
 std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives) {
+  if (collectives.size() < kLeastCalls || !MayBeStairs(job, collectives)) return std::nullopt;
   size_t members = 0;
   for (const size_t c : collectives) members = std::max(members, job.comms.collectives[c].members.size());
   std::vector<size_t> whole;
