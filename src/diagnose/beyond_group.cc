@@ -67,23 +67,14 @@ std::vector<Suspect> TakeBeyondGroup(const AnalysisInput& in, std::span<const Si
   for (Suspect& suspect : *struck) {
     const Siblings* group = GroupOf(in, groups, suspect.rank, of_rank);
     if (group == nullptr) continue;
-    const std::vector<Nanos> beyond = BeyondOthers(in.excess, *group, suspect.rank);
+    std::vector<Nanos> beyond = BeyondOthers(in.excess, *group, suspect.rank);
     const Nanos noise = in.excess.step_noise[static_cast<size_t>(in.job.peer_class[suspect.rank])];
     const Nanos least = std::max(4 * noise, in.job.median_step / 50);
-    Suspect own{suspect.rank, std::vector<Nanos>(beyond.size(), 0), 0, 0, suspect.table, true, kAllWork, {}};
-    for (size_t s = 0; s < beyond.size(); ++s) {
-      if (beyond[s] < least) continue;
-      own.cost[s] = beyond[s];
-      own.total += beyond[s];
-      ++own.struck;
-    }
-    if (own.total * 200 < in.job.median_step * static_cast<Nanos>(beyond.size())) continue;
-    for (size_t s = 0; s < beyond.size(); ++s) {
-      const Nanos less = std::min(own.cost[s], suspect.cost[s]);
-      suspect.cost[s] -= less;
-      suspect.total -= less;
-      if (less > 0 && suspect.cost[s] == 0) --suspect.struck;
-    }
+    std::replace_if(beyond.begin(), beyond.end(), [least](Nanos x) { return x < least; }, Nanos{0});
+    Suspect own = MakeSuspect(suspect.rank, *suspect.table, std::move(beyond));
+    own.is_part = true;
+    if (own.total * 200 < in.job.median_step * static_cast<Nanos>(own.cost.size())) continue;
+    for (size_t s = 0; s < own.cost.size(); ++s) suspect.Take(s, own.cost[s]);
     out.push_back(std::move(own));
   }
   std::erase_if(*struck, [](const Suspect& suspect) { return suspect.struck == 0; });

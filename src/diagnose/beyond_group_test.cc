@@ -110,7 +110,7 @@ TEST(BeyondGroup, AMovingImbalanceHandsOnWhatIsARanksOwn) {
   Look look(Make(true, [](int r, int s) { return InTurn(r, s) + (r == 1 && s % 2 == 0 ? Ms(10) : 0); }));
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(kSteps, Ms(20)));  // 30 ms of rank 1 are 20 of its replica
   ASSERT_EQ(found->own.size(), 1U);
   EXPECT_EQ(found->own[0].rank, 1U);

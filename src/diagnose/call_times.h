@@ -3,6 +3,7 @@
 // run another part of the program, in which the same functions are called at other places and another number of times.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,25 @@ using CallTimes = std::map<std::string_view, double>;
 
 // The same of the kernels that hold 1 % of what the rank's device computes or more. Empty of a rank without a device.
 [[nodiscard]] CallTimes TimesOfKernels(const pattern::RankPattern& rank);
+
+// Both for the ranks of a job, computed once a rank. `job` has to outlive it.
+class JobCallTimes {
+ public:
+  explicit JobCallTimes(const Job& job) : job_(job) {}
+
+  [[nodiscard]] const CallTimes& Calls(size_t rank) { return Of(rank, &calls_, TimesOfCalls); }
+  [[nodiscard]] const CallTimes& Kernels(size_t rank) { return Of(rank, &kernels_, TimesOfKernels); }
+
+ private:
+  const CallTimes& Of(size_t rank, std::map<size_t, CallTimes>* known,
+                      CallTimes (*times)(const pattern::RankPattern&)) {
+    const auto it = known->find(rank);
+    return it != known->end() ? it->second : known->emplace(rank, times(job_.ranks[rank])).first->second;
+  }
+
+  const Job& job_;
+  std::map<size_t, CallTimes> calls_, kernels_;
+};
 
 // Each function's time on the one of the ranks that have it below which `share` of them lie: of a half the middle one,
 // of an even number the lower one. Functions that fewer than `least` of them have are left out.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "diagnose/when.h"
 
 namespace headway::diagnose {
 
@@ -215,11 +216,9 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
             "check this device; if the kernel's input is larger here, balance the data"};
   }
   const bool one_function = why.node >= 0 && !why.leaf.empty();
-  const bool steady =
-      context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
   // Other work takes what it needs, seldom the same share of everything in each step.
   const bool throttled = context.even && Proportional(why);
-  if (!context.has_device && !steady && !one_piece && !context.confirmed && !throttled) {
+  if (!context.has_device && !IsSteady(context.when) && !one_piece && !context.confirmed && !throttled) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
   }

@@ -53,13 +53,7 @@ std::vector<Nanos> Beyond(const Job& job, const Suspect& suspect, const std::vec
 
 Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses& classes) {
   Suspect out = whole;
-  out.cost = std::move(cost);
-  out.total = 0;
-  out.struck = 0;
-  for (const Nanos x : out.cost) {
-    out.total += x;
-    out.struck += x > 0 ? 1 : 0;
-  }
+  out.SetCost(std::move(cost));
   out.classes = classes;
   out.is_part = true;
   return out;

@@ -38,27 +38,8 @@ std::vector<size_t> OthersOf(const Job& job, size_t rank) {
   return out;
 }
 
-// What calls take on each rank; asked for again and again.
-class Times {
- public:
-  explicit Times(const Job& job) : job_(job) {}
-
-  [[nodiscard]] const CallTimes& Calls(size_t rank) { return Of(rank, &calls_, TimesOfCalls); }
-  [[nodiscard]] const CallTimes& Kernels(size_t rank) { return Of(rank, &kernels_, TimesOfKernels); }
-
- private:
-  const CallTimes& Of(size_t rank, std::map<size_t, CallTimes>* known,
-                      CallTimes (*times)(const pattern::RankPattern&)) {
-    const auto it = known->find(rank);
-    return it != known->end() ? it->second : known->emplace(rank, times(job_.ranks[rank])).first->second;
-  }
-
-  const Job& job_;
-  std::map<size_t, CallTimes> calls_, kernels_;
-};
-
 // How much longer the rank's kernels take than those of the others, who agree with one another; 1 = they do not.
-double SlownessOfKernels(size_t rank, const std::vector<size_t>& others, Times* of) {
+double SlownessOfKernels(size_t rank, const std::vector<size_t>& others, JobCallTimes* of) {
   std::vector<CallTimes> times;
   for (const size_t r : others) times.push_back(of->Kernels(r));
   const CallTimes usual = TimesAmong(times, 0.5, 1);
@@ -85,7 +66,7 @@ void Finish(const AnalysisInput& in, size_t rank, const std::string& cause, Cand
   RemoveOwnTime(job, rank, {}, candidate->excess, &candidate->edit);
 }
 
-void CheckDevice(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, Times* of,
+void CheckDevice(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, JobCallTimes* of,
                  AnalysisOutput* out) {
   const Job& job = in.job;
   const double slowness = SlownessOfKernels(rank, others, of);
@@ -168,7 +149,7 @@ std::string CauseOf(const Function& function) {
   return function.work_class == WorkClass::kInput ? "slow-input" : "slow-host-code";
 }
 
-void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, Times* of,
+void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, JobCallTimes* of,
                     AnalysisOutput* out) {
   const Job& job = in.job;
   std::vector<CallTimes> times;
@@ -204,7 +185,7 @@ void CheckFunctions(const AnalysisInput& in, size_t rank, const std::vector<size
 void RunLoneRanksAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() < 3 || job.num_steps() == 0) return;
-  Times times(job);
+  JobCallTimes times(job);
   for (const std::vector<int32_t>& members : job.classes) {
     if (members.size() != 1) continue;
     const auto rank = static_cast<size_t>(members.front());

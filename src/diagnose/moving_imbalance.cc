@@ -182,14 +182,9 @@ Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& sus
 void KeepStrong(Suspect* suspect) {
   constexpr int kPerCent = 35;  // of the usual strength: the middle of those half as strong as the worst, or more
   const Nanos worst = *std::max_element(suspect->cost.begin(), suspect->cost.end());
-  std::vector<Nanos> high;
-  std::copy_if(suspect->cost.begin(), suspect->cost.end(), std::back_inserter(high),
-               [worst](Nanos x) { return x > 0 && x * 2 >= worst; });
-  const Nanos strong = Median(std::move(high));
-  for (Nanos& cost : suspect->cost) {
-    if (cost == 0 || cost * 100 >= strong * kPerCent) continue;
-    suspect->total -= std::exchange(cost, 0);
-    --suspect->struck;
+  const Nanos strong = MedianOfStruck(suspect->cost, (worst + 1) / 2);
+  for (size_t s = 0; s < suspect->cost.size(); ++s) {
+    if (suspect->cost[s] * 100 < strong * kPerCent) suspect->Take(s, suspect->cost[s]);
   }
 }
 
@@ -263,13 +258,12 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
   const Nanos least = std::max(3 * noise, in.job.median_step / 100);
   for (size_t g = 0; g < groups.size(); ++g) {
     for (const size_t r : groups[g]->ranks) {
-      Suspect suspect{r, std::vector<Nanos>(in.job.num_steps(), 0), 0, 0, &in.excess};
-      for (size_t s = 0; s < suspect.cost.size(); ++s) {
+      std::vector<Nanos> cost(in.job.num_steps(), 0);
+      for (size_t s = 0; s < cost.size(); ++s) {
         if (excess[g][s] == kNoValue || excess[g][s] < least) continue;
-        suspect.cost[s] = std::max(excess[g][s] / 2, in.excess.At(r, s));
-        suspect.total += suspect.cost[s];
-        ++suspect.struck;
+        cost[s] = std::max(excess[g][s] / 2, in.excess.At(r, s));
       }
+      Suspect suspect = MakeSuspect(r, in.excess, std::move(cost));
       if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck->push_back(std::move(suspect));
     }
   }
@@ -308,7 +302,6 @@ std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Sibling
 
 MovingImbalance Make(const AnalysisInput& in, const std::vector<Siblings>& groups, SharedWork work, bool is_doubtful) {
   MovingImbalance out;
-  for (const Suspect& suspect : work.members) out.ranks.insert(suspect.rank);
   out.own = TakeBeyondGroup(in, groups, &work.members);
   for (const Suspect& suspect : work.members) out.explained[suspect.rank] = suspect.cost;
   out.candidate = MakeCandidate(in, work.members, work.function);
@@ -341,6 +334,13 @@ std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::
 }
 
 }  // namespace
+
+std::set<size_t> MovingImbalance::Ranks() const {
+  std::set<size_t> out;
+  for (const auto& [rank, by_step] : explained) out.insert(rank);
+  for (const Suspect& suspect : own) out.insert(suspect.rank);
+  return out;
+}
 
 std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   if (in.job.num_steps() < 3) return std::nullopt;

@@ -14,11 +14,12 @@ namespace headway::diagnose {
 
 struct MovingImbalance {
   Candidate candidate;
-  std::set<size_t> ranks;    // rank indices whose longer steps it explains
+  // By rank index: what it explains of the rank's longer steps, by step.
+  std::map<size_t, std::vector<Nanos>> explained;
   std::vector<Suspect> own;  // what some of them take beyond that, by themselves
 
-  // By rank index of `ranks`: what it explains, by step.
-  std::map<size_t, std::vector<Nanos>> explained;
+  // Indices of all ranks it is about: of some the own slowness may be all.
+  [[nodiscard]] std::set<size_t> Ranks() const;
 };
 
 // Ranks are put together that are struck in the same steps (the ranks of one replica get the same batch). It moves when

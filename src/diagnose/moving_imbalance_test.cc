@@ -56,7 +56,7 @@ TEST(MovingImbalance, ThreeReplicasInTurn) {
   Look look(Make(plan));
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(found->candidate.finding.cause, "data-imbalance");
   EXPECT_TRUE(found->candidate.finding.scope.ranks.empty());
   EXPECT_FALSE(found->candidate.at_most_info);
@@ -86,7 +86,7 @@ TEST(MovingImbalance, ThreeRanksOnTheirOwnDoMove) {
   Look look(Make(plan));
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 2, 4}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 2, 4}));
 }
 
 TEST(MovingImbalance, OneReplicaInMostOfTheStruckStepsDoesNotMove) {
@@ -104,7 +104,7 @@ TEST(MovingImbalance, ARankStruckInMostStepsIsACaseOfItsOwn) {
   Look look(Make(plan));
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(MovingImbalance, ASlowHostBesideItStrikesTheOtherStepsOnly) {
@@ -117,7 +117,7 @@ TEST(MovingImbalance, ASlowHostBesideItStrikesTheOtherStepsOnly) {
   ASSERT_EQ(StrikeSingleSteps(look.job, look.excess, 0).struck, 9U);
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
   for (size_t s = 0; s < 9; ++s) EXPECT_EQ(found->candidate.excess[s], s % 3 == 0 ? Ms(26) : Ms(20)) << s;
 }
 
@@ -141,7 +141,7 @@ TEST(MovingImbalance, AReplicaOnASlowHostIsHeldAgainstItsUsualTime) {
   for (const size_t r : {2U, 3U, 4U, 5U}) ASSERT_EQ(StrikeSingleSteps(look.job, look.excess, r).struck, 0U) << r;
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(MovingImbalance, TwoAtATimeDoNotTakeTurns) {
@@ -167,7 +167,7 @@ TEST(MovingImbalance, APauseBesideItIsLeftToItsRank) {
   Look look(Make(plan));
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(9, Ms(20)));
 }
 

@@ -106,21 +106,18 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
     mine[s] -= Median(std::move(values));
     worst = std::max(worst, mine[s]);
   }
-  std::vector<Nanos> high;  // the upper half of what is there: its median is the usual strength
-  for (const Nanos x : mine) {
-    if (x * 2 >= worst) high.push_back(x);
-  }
-  const Nanos limit = std::max(in.job.median_step / 100, Median(std::move(high)) * 35 / 100);
+  const Nanos usual = MedianOfStruck(mine, (worst + 1) / 2);
+  const Nanos limit = std::max(in.job.median_step / 100, usual * 35 / 100);
   const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  Suspect refined{suspect->rank, std::vector<Nanos>(mine.size(), 0), 0, 0, suspect->table, false, kAllWork, {}};
   for (size_t s = 0; s < mine.size(); ++s) {
-    if (mine[s] < limit) continue;
-    // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
-    const Nanos all = suspect->table->At(suspect->rank, s);
-    refined.cost[s] = nearly_all || all == kNoValue ? mine[s] : std::max(mine[s], all);
-    refined.total += refined.cost[s];
-    ++refined.struck;
+    if (mine[s] < limit) {
+      mine[s] = 0;
+    } else if (const Nanos all = suspect->table->At(suspect->rank, s); !nearly_all && all != kNoValue) {
+      // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
+      mine[s] = std::max(mine[s], all);
+    }
   }
+  Suspect refined = MakeSuspect(suspect->rank, *suspect->table, std::move(mine));
   if (refined.total * 2 < suspect->total) return false;
   *suspect = std::move(refined);
   return true;
@@ -142,12 +139,13 @@ Nanos HostTime(const pattern::RankPattern& rank) {
   return sum;
 }
 
-HostCalls HostCallsOf(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why) {
+HostCalls HostCallsOf(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why,
+                      JobCallTimes* calls_of) {
   constexpr size_t kLeastFunctions = 4;
   constexpr double kSlow = 1.5, kAsEver = 1.2;
   std::vector<CallTimes> times;
-  for (const size_t p : peers) times.push_back(TimesOfCalls(job.ranks[p]));
-  const CallTimes mine = TimesOfCalls(job.ranks[rank]), usual = TimesAmong(times, 0.5, 1);
+  for (const size_t p : peers) times.push_back(calls_of->Calls(p));
+  const CallTimes &mine = calls_of->Calls(rank), usual = TimesAmong(times, 0.5, 1);
   const CallRatio calls = CompareCalls(mine, usual);
   HostCalls out{CompareHosts(job, rank, peers)};
   // By the time in its functions, or by that of a call, whatever one of them is called for.
@@ -171,13 +169,12 @@ bool IsOneOfMany(const Job& job, const Cause& cause, const CauseContext& context
   const std::vector<int32_t>& members = job.classes[static_cast<size_t>(job.peer_class[rank])];
   const auto struck = std::count_if(members.begin(), members.end(),
                                     [&](int32_t r) { return all_suspects.count(static_cast<size_t>(r)) > 0; });
-  const bool now_and_then =
-      context.when.kind == report::WhenKind::kIntermittent || context.when.kind == report::WhenKind::kOnce;
-  return cause.name == "slow-host" && cause.function.empty() && now_and_then && !context.even && struck > 2 &&
-         static_cast<size_t>(struck) * 4 > members.size();
+  return cause.name == "slow-host" && cause.function.empty() && !IsSteady(context.when) && !context.even &&
+         struck > 2 && static_cast<size_t>(struck) * 4 > members.size();
 }
 
-Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects) {
+Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects,
+                        JobCallTimes* calls_of) {
   const Job& job = in.job;
   std::vector<size_t> peers = SamplePeers(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = SamplePeers(job, suspect.rank, {});
@@ -196,7 +193,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.longest_stretch = StretchBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
   if (context.has_device) {
-    const HostCalls calls = HostCallsOf(job, suspect.rank, peers, why);
+    const HostCalls calls = HostCallsOf(job, suspect.rank, peers, why, calls_of);
     context.host = calls.proportion;
     context.host_keeps_up = calls.keeps_up;
   }
@@ -226,9 +223,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   candidate.excess = suspect.cost;
   // Of ranks that share processors: another process may take its share of them now and then.
-  const bool steady =
-      context.when.kind == report::WhenKind::kPersistent || context.when.kind == report::WhenKind::kOnset;
-  const bool throttled = !context.has_device && cause.name == "slow-host" && !steady;
+  const bool throttled = !context.has_device && cause.name == "slow-host" && !IsSteady(context.when);
   candidate.at_most_info = cause.name == "shared-host" || cause.name == "launch-bound" || throttled ||
                            IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
   candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
@@ -241,7 +236,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
 void TakeExplained(const Job& job, const MovingImbalance& moving, Suspect* suspect) {
   const auto it = moving.explained.find(suspect->rank);
   if (it == moving.explained.end()) {
-    if (moving.ranks.count(suspect->rank) > 0) *suspect = {};
+    if (moving.Ranks().count(suspect->rank) > 0) *suspect = {};
     return;
   }
   const Nanos sum = std::accumulate(it->second.begin(), it->second.end(), Nanos{0});
@@ -250,17 +245,12 @@ void TakeExplained(const Job& job, const MovingImbalance& moving, Suspect* suspe
     *suspect = {};
     return;
   }
-  for (size_t s = 0; s < suspect->cost.size(); ++s) {
-    const Nanos less = std::min(suspect->cost[s], it->second[s]);
-    suspect->cost[s] -= less;
-    suspect->total -= less;
-    if (less > 0 && suspect->cost[s] == 0) --suspect->struck;
-  }
+  for (size_t s = 0; s < suspect->cost.size(); ++s) suspect->Take(s, it->second[s]);
   suspect->is_part = true;
 }
 
 // One candidate for ranks that are struck alike. No two of `suspects` are the same rank.
-RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>& suspects) {
+RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>& suspects, JobCallTimes* calls_of) {
   std::set<size_t> all;
   for (const Suspect& suspect : suspects) all.insert(suspect.rank);
   RankCandidates all_found;
@@ -268,7 +258,7 @@ RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>&
     RankCandidates found;
     for (const Suspect& suspect : suspects) {
       if (in.job.peer_class[suspect.rank] != static_cast<int32_t>(c)) continue;
-      found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all));
+      found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all, calls_of));
     }
     MergeSiblings(in.job, &found);
     for (auto& candidate : found) all_found.push_back(std::move(candidate));
@@ -285,7 +275,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::set<size_t> explained;
   if (std::optional<MovingImbalance> moving = FindMovingImbalance(in)) {
     for (Suspect& suspect : suspects) TakeExplained(in.job, *moving, &suspect);
-    explained = std::move(moving->ranks);
+    explained = moving->Ranks();
     std::erase_if(suspects, [](const Suspect& suspect) { return suspect.struck == 0; });
     std::move(moving->own.begin(), moving->own.end(), std::back_inserter(suspects));
     out->candidates.push_back(std::move(moving->candidate));
@@ -302,8 +292,9 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   }
   const std::vector<std::vector<Suspect>> pauses = TakePauses(in, &suspects);
   const std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
+  JobCallTimes calls_of(in.job);
   const auto tell = [&](const std::vector<Suspect>& of, const std::string& suffix) {
-    for (auto& [rank, candidate] : CandidatesOf(in, of)) {
+    for (auto& [rank, candidate] : CandidatesOf(in, of, &calls_of)) {
       candidate.finding.id += suffix;  // the rank may have a finding of that cause already
       out->candidates.push_back(std::move(candidate));
     }

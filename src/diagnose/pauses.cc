@@ -45,12 +45,6 @@ std::vector<std::vector<size_t>> PausedSteps(const Job& job, const Suspect& susp
   return count * 4 <= suspect.struck ? paused : std::vector<std::vector<size_t>>();
 }
 
-Nanos MiddleOfStruck(const std::vector<Nanos>& cost) {
-  std::vector<Nanos> struck;
-  std::copy_if(cost.begin(), cost.end(), std::back_inserter(struck), [](Nanos x) { return x > 0; });
-  return Median(std::move(struck));
-}
-
 }  // namespace
 
 Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps) {
@@ -84,18 +78,15 @@ std::vector<std::vector<Suspect>> TakePauses(const AnalysisInput& in, std::vecto
     const bool lasts = others * 4 >= (suspect.cost.size() - suspect.shared.size()) * 3;
     std::vector<Nanos> rest = suspect.cost;
     for (const size_t s : suspect.shared) rest[s] = 0;
-    const Nanos usual = lasts ? MiddleOfStruck(rest) : 0;
+    const Nanos usual = lasts ? MedianOfStruck(rest, 1) : 0;
     suspect.is_part = true;
     for (size_t k = 0; k < paused.size(); ++k) {
-      Suspect pause{suspect.rank, std::vector<Nanos>(suspect.cost.size(), 0), 0, 0, suspect.table, true, kAllWork, {}};
+      std::vector<Nanos> cost(suspect.cost.size(), 0);
       for (const size_t s : paused[k]) {
-        pause.cost[s] = std::exchange(suspect.cost[s], std::min(usual, suspect.cost[s] / 2));
-        pause.cost[s] -= suspect.cost[s];
-        pause.total += pause.cost[s];
-        ++pause.struck;
-        suspect.struck -= suspect.cost[s] == 0 ? 1 : 0;
+        cost[s] = suspect.Take(s, suspect.cost[s] - std::min(usual, suspect.cost[s] / 2));
       }
-      suspect.total -= pause.total;
+      Suspect pause = MakeSuspect(suspect.rank, *suspect.table, std::move(cost));
+      pause.is_part = true;
       if (out.size() <= k) out.emplace_back();
       out[k].push_back(std::move(pause));
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -11,7 +10,6 @@ namespace headway::diagnose {
 
 namespace {
 
-constexpr size_t kLeastCalls = 6;
 constexpr size_t kLeastMembers = 4;            // two steps are soon about even
 constexpr size_t kLeastSteps = 2;              // between members whose clocks agree
 constexpr Nanos kLeastHop = 8 * kMicrosecond;  // what members of a healthy ring may be apart by
@@ -89,7 +87,8 @@ bool MayBeStairs(const Job& job, std::span<const size_t> collectives) {
 }  // namespace
 
 std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives) {
-  if (collectives.size() < kLeastCalls || !MayBeStairs(job, collectives)) return std::nullopt;
+  if (collectives.size() < static_cast<size_t>(RingOrder::kLeast) || !MayBeStairs(job, collectives))
+    return std::nullopt;
   size_t members = 0;
   for (const size_t c : collectives) members = std::max(members, job.comms.collectives[c].members.size());
   std::vector<size_t> whole;
@@ -102,7 +101,7 @@ std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> c
       residual = std::max(residual, job.comms.clocks[static_cast<size_t>(clock)].residual);
     }
   }
-  if (members < kLeastMembers || whole.size() < kLeastCalls) return std::nullopt;
+  if (members < kLeastMembers || whole.size() < static_cast<size_t>(RingOrder::kLeast)) return std::nullopt;
   const auto link = [&](const Chain& from, const Chain& to) {
     return report::Link{job.ranks[static_cast<size_t>(from.back().second)].meta.rank,
                         job.ranks[static_cast<size_t>(to.front().second)].meta.rank};

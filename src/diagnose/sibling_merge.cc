@@ -140,9 +140,7 @@ void DropJoined(const std::vector<Part>& parts, RankCandidates* candidates) {
 
 // Devices that are slow throughout, but in a few steps only: in the very same ones they are so by what they were given.
 bool IsOfSameSteps(const report::Finding& finding) {
-  const bool now_and_then =
-      finding.when.kind == report::WhenKind::kIntermittent || finding.when.kind == report::WhenKind::kOnce;
-  return finding.cause == "slow-device" && finding.scope.function.empty() && now_and_then;
+  return finding.cause == "slow-device" && finding.scope.function.empty() && !IsSteady(finding.when);
 }
 
 // What sets causes of one kind apart; empty = each stands for itself. One function that is longer on several ranks is

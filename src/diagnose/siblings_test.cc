@@ -70,7 +70,7 @@ TEST(Siblings, TwoReplicasOfSeveralStagesInTurnMove) {
   }));
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->ranks, (std::set<size_t>{0, 1, 2, 3, 6, 7, 8, 9}));
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 6, 7, 8, 9}));
 }
 
 TEST(Siblings, OneReplicaNowAndThenDoesNotMove) {

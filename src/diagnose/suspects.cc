@@ -26,19 +26,13 @@ bool IsLasting(const Job& job, const ExcessTable& table, size_t rank) {
 
 // Steps in which the excess, counted from `usual`, reaches `least`.
 Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos least, Nanos usual) {
-  Suspect suspect;
-  suspect.rank = rank;
-  suspect.table = &table;
-  suspect.cost.assign(job.num_steps(), 0);
-  for (size_t s = 0; s < suspect.cost.size(); ++s) {
+  std::vector<Nanos> cost(job.num_steps(), 0);
+  for (size_t s = 0; s < cost.size(); ++s) {
     if (table.At(rank, s) == kNoValue) continue;
     const Nanos x = table.At(rank, s) - usual;
-    if (x < least || x <= 0) continue;
-    suspect.cost[s] = x;
-    suspect.total += x;
-    ++suspect.struck;
+    if (x >= least) cost[s] = x;
   }
-  return suspect;
+  return MakeSuspect(rank, table, std::move(cost));
 }
 
 // Nothing struck where the rank is not suspect.
@@ -59,6 +53,25 @@ Suspect Look(const Job& job, const ExcessTable& table, size_t rank) {
 
 }  // namespace
 
+void Suspect::SetCost(std::vector<Nanos> by_step) {
+  cost = std::move(by_step);
+  total = 0;
+  struck = 0;
+  for (Nanos& x : cost) {
+    x = std::max<Nanos>(0, x);
+    total += x;
+    struck += x > 0 ? 1 : 0;
+  }
+}
+
+Nanos Suspect::Take(size_t step, Nanos amount) {
+  const Nanos less = std::clamp<Nanos>(amount, 0, cost[step]);
+  cost[step] -= less;
+  total -= less;
+  if (less > 0 && cost[step] == 0) --struck;
+  return less;
+}
+
 std::vector<size_t> Suspect::StruckSteps() const {
   std::vector<size_t> steps;
   for (size_t s = 0; s < cost.size(); ++s) {
@@ -72,6 +85,20 @@ std::vector<size_t> Suspect::TellingSteps() const {
   std::vector<size_t> out;
   std::set_difference(all.begin(), all.end(), shared.begin(), shared.end(), std::back_inserter(out));
   return out.empty() ? all : out;
+}
+
+Suspect MakeSuspect(size_t rank, const ExcessTable& table, std::vector<Nanos> cost) {
+  Suspect suspect;
+  suspect.rank = rank;
+  suspect.table = &table;
+  suspect.SetCost(std::move(cost));
+  return suspect;
+}
+
+Nanos MedianOfStruck(const std::vector<Nanos>& cost, Nanos least) {
+  std::vector<Nanos> struck;
+  std::copy_if(cost.begin(), cost.end(), std::back_inserter(struck), [least](Nanos x) { return x >= least; });
+  return Median(std::move(struck));
 }
 
 Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank) {
@@ -90,9 +117,7 @@ Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank)
   }
   const Nanos middle = Median(std::move(own));
   for (size_t s = 0; s < suspect.cost.size(); ++s) {
-    if (suspect.cost[s] == 0 || table.own[rank * table.steps + s] - middle >= least) continue;
-    suspect.total -= std::exchange(suspect.cost[s], 0);
-    --suspect.struck;
+    if (table.own[rank * table.steps + s] - middle < least) suspect.Take(s, suspect.cost[s]);
   }
   return suspect;
 }

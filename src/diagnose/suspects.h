@@ -12,18 +12,29 @@ namespace headway::diagnose {
 
 struct Suspect {
   size_t rank = 0;
-  std::vector<Nanos> cost;  // by axis step: beyond the peers; 0 = not struck
-  Nanos total = 0;
-  size_t struck = 0;
+  std::vector<Nanos> cost;             // by axis step: beyond the peers; 0 = not struck
+  Nanos total = 0;                     // sum of `cost`
+  size_t struck = 0;                   // steps above zero
   const ExcessTable* table = nullptr;  // what `cost` is taken from
   bool is_part = false;                // another cause strikes the rank too: which steps are whose is settled
   WorkClasses classes = kAllWork;      // the work it is about
   std::vector<size_t> shared;          // steps that both strike: what the rank does in them says nothing of this one
 
+  // Sets `cost`, and the other two by it. What is not above zero strikes nothing.
+  void SetCost(std::vector<Nanos> by_step);
+  // Takes as much of a step as there is; returns what that was.
+  Nanos Take(size_t step, Nanos amount);
+
   [[nodiscard]] std::vector<size_t> StruckSteps() const;
   // Those that tell what it is about: not the shared ones, unless there are no others.
   [[nodiscard]] std::vector<size_t> TellingSteps() const;
 };
+
+// `table`: what `cost` is taken from; it has to outlive the suspect.
+[[nodiscard]] Suspect MakeSuspect(size_t rank, const ExcessTable& table, std::vector<Nanos> cost);
+
+// Middle one of those costs that are `least` or more; 0 of none.
+[[nodiscard]] Nanos MedianOfStruck(const std::vector<Nanos>& cost, Nanos least);
 
 // The rank in single steps: those whose excess (of a rank that is usually ahead of its peers: beyond its usual one)
 // stands out of the noise of a step and of 1 % of the step.

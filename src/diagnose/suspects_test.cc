@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "diagnose/made_mesh.h"
 
@@ -45,6 +46,20 @@ std::vector<pattern::RankPattern> Make(const Plan& plan) {
 // a high one) that is -2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2: usually 0, and of that 1.4826 * 1.25 = 1.85 ms is a rank's
 // deviation; of its own time's about its own middle 1.4826 * 1 = 1.48, the smaller one.
 Nanos Wobble(int rank, int step) { return (2 * ((rank + step) % 8) - 7) * Us(250); }
+
+TEST(Suspects, WhatIsTakenFromAStepIsCountedOff) {
+  const ExcessTable table;
+  Suspect suspect = MakeSuspect(3, table, {0, 30, -5, 20});
+  EXPECT_EQ(suspect.cost, (std::vector<Nanos>{0, 30, 0, 20}));  // ahead of the peers strikes nobody
+  EXPECT_EQ(suspect.total, 50);
+  EXPECT_EQ(suspect.struck, 2U);
+  EXPECT_EQ(suspect.Take(1, 10), 10);
+  EXPECT_EQ(suspect.Take(3, 99), 20);  // no more than there is
+  EXPECT_EQ(suspect.Take(0, 5), 0);
+  EXPECT_EQ(suspect.cost, (std::vector<Nanos>{0, 20, 0, 0}));
+  EXPECT_EQ(suspect.total, 20);
+  EXPECT_EQ(suspect.struck, 1U);
+}
 
 TEST(Suspects, ALevelThatNoSingleStepShows) {
   // Rank 2 takes 1.5 ms more in every step. In no step is that more than 1.5 + 2 ms, where 3 * 1.48 = 4.4 are needed.

@@ -89,17 +89,14 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   const size_t steps = job.num_steps();
   if ((first + second) * 2 < steps || std::min(first, second) < std::max<size_t>(2, steps / 10)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
-    Suspect a{pairs[p].first, std::vector<Nanos>(steps, 0), 0, 0, &in.excess}, b = a;
-    b.rank = pairs[p].second;
+    std::vector<Nanos> of_first(steps, 0), of_second(steps, 0);
     for (size_t s = 0; s < steps; ++s) {
-      if (std::abs(mean[s]) < least) continue;
-      Suspect& longer = mean[s] > 0 ? a : b;
-      longer.cost[s] = std::max<Nanos>(0, mean[s] > 0 ? differences[p][s] : -differences[p][s]);
-      longer.total += longer.cost[s];
-      ++longer.struck;
+      if (mean[s] >= least) of_first[s] = differences[p][s];
+      if (-mean[s] >= least) of_second[s] = -differences[p][s];
     }
-    for (Suspect* side : {&a, &b}) {
-      if (side->struck > 0) out.push_back(std::move(*side));
+    for (Suspect side : {MakeSuspect(pairs[p].first, in.excess, std::move(of_first)),
+                         MakeSuspect(pairs[p].second, in.excess, std::move(of_second))}) {
+      if (side.struck > 0) out.push_back(std::move(side));
     }
   }
   return out;

@@ -15,4 +15,9 @@ namespace headway::diagnose {
 //   intermittent: anything else; `steps` are those struck.
 [[nodiscard]] report::When ClassifyWhen(std::span<const Nanos> cost, std::span<const int64_t> steps);
 
+// In nearly all steps, if only from one on; else now and then.
+[[nodiscard]] inline bool IsSteady(const report::When& when) {
+  return when.kind == report::WhenKind::kPersistent || when.kind == report::WhenKind::kOnset;
+}
+
 }  // namespace headway::diagnose

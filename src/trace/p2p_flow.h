@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/comm_sequence.h"
+#include "trace/p2p_cost.h"
 
 namespace headway::trace {
 
@@ -16,26 +17,6 @@ using FlowPairs = std::vector<std::pair<int32_t, int32_t>>;
 // All sends of one rank to another with all receives there: in order, windows may begin at different ones; by time
 // where order does not fit. `offset` = receiver clock - sender clock, where known.
 [[nodiscard]] FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std::optional<Nanos> offset);
-
-// The clock of one rank against another's: offset(own) = offset + drift * (own - at).
-struct OffsetLine {
-  Nanos at = 0;
-  Nanos offset = 0;
-  double drift = 0;
-
-  OffsetLine(Nanos constant) : offset(constant) {}  // NOLINT(google-explicit-constructor): a number is a line
-  [[nodiscard]] Nanos At(Nanos own) const {
-    return drift == 0 ? offset : offset + static_cast<Nanos>(drift * static_cast<double>(own - at));
-  }
-};
-
-// What a pipeline's schedule tells of two neighbours: whatever an inner stage gets in a step, the first comes from the
-// stage before it, and the last of what it gets back from the one behind it.
-enum class Anchor : uint8_t {
-  kNone,
-  kFirst,  // forward: the first row of a step in `few` belongs to the first in `many`
-  kLast,   // backward: the last to the last
-};
 
 struct Anchors {
   Anchor sends = Anchor::kNone, receives = Anchor::kNone;

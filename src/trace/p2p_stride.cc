@@ -2,7 +2,6 @@
 #include "trace/p2p_stride.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -40,7 +39,7 @@ class StrideSearch {
     const RankId around = Around();
     for (const size_t i : of_rank_.begin()->second) {
       for (size_t j = 0; j < flows_.size(); ++j) {
-        if (!MayMatch(flows_[i], flows_[j]) || fit_(i, j).score <= kFits) continue;
+        if (!MayMatch(flows_[i], flows_[j]) || fit_(std::min(i, j), std::max(i, j)).score <= kFits) continue;
         const RankId distance = flows_[j].rank - flows_[i].rank;
         out.insert(std::min(distance, around - distance));
       }
@@ -66,12 +65,7 @@ class StrideSearch {
       out.scatter += scatter;
     }
     if (!out.pairs.empty()) out.scatter /= static_cast<Nanos>(out.pairs.size());
-    for (const auto& [rank, mine] : of_rank_) {
-      const auto next = of_rank_.find(Next(rank, distance));
-      if (next == of_rank_.end()) continue;
-      PairLast(mine, next->second, true, taken, &out);
-      PairLast(mine, next->second, false, taken, &out);
-    }
+    PairWhatIsLeft(distance, taken, &out);
     return out;
   }
 
@@ -84,21 +78,39 @@ class StrideSearch {
     return rank + distance <= of_rank_.rbegin()->first ? rank + distance : rank + distance - Around();
   }
 
-  // Where one stream of either rank is left, those two belong together though their times do not show it.
-  void PairLast(const std::vector<size_t>& mine, const std::vector<size_t>& theirs, bool sends,
-                const std::vector<bool>& taken, Layout* out) const {
-    const auto last = [&](const std::vector<size_t>& flows, bool of_sends) {
-      std::vector<size_t> left;
-      std::copy_if(flows.begin(), flows.end(), std::back_inserter(left),
-                   [&](size_t i) { return !taken[i] && flows_[i].sends == of_sends; });
-      return left.size() == 1 ? static_cast<int64_t>(left.front()) : -1;
-    };
-    const int64_t i = last(mine, sends), j = last(theirs, !sends);
-    if (i < 0 || j < 0) return;
-    const LaneFlow &a = flows_[static_cast<size_t>(i)], &b = flows_[static_cast<size_t>(j)];
-    if (a.rows.size() != b.rows.size()) return;
-    out->pairs.emplace_back(static_cast<size_t>(i), static_cast<size_t>(j));
-    out->by_rest += a.rows.size() + b.rows.size();
+  // Where one stream of either rank is left, those two belong together though their times do not show it: unless a
+  // stream is what is left on both sides of its rank.
+  void PairWhatIsLeft(RankId distance, const std::vector<bool>& taken, Layout* out) const {
+    std::vector<std::pair<size_t, size_t>> left;
+    std::vector<int> sides(flows_.size(), 0);
+    for (const auto& [rank, mine] : of_rank_) {
+      const auto next = of_rank_.find(Next(rank, distance));
+      if (next == of_rank_.end()) continue;
+      for (const bool sends : {true, false}) {
+        const int64_t i = OnlyOneLeft(mine, sends, taken), j = OnlyOneLeft(next->second, !sends, taken);
+        if (i < 0 || j < 0) continue;
+        left.emplace_back(i, j);
+        ++sides[static_cast<size_t>(i)];
+        ++sides[static_cast<size_t>(j)];
+      }
+    }
+    for (const auto& [i, j] : left) {
+      if (sides[i] > 1 || sides[j] > 1 || flows_[i].rows.size() != flows_[j].rows.size()) continue;
+      out->pairs.emplace_back(i, j);
+      out->by_rest += flows_[i].rows.size() + flows_[j].rows.size();
+    }
+  }
+
+  // -1: none, or several.
+  [[nodiscard]] int64_t OnlyOneLeft(const std::vector<size_t>& flows, bool sends,
+                                    const std::vector<bool>& taken) const {
+    int64_t only = -1;
+    for (const size_t i : flows) {
+      if (taken[i] || flows_[i].sends != sends) continue;
+      if (only >= 0) return -1;
+      only = static_cast<int64_t>(i);
+    }
+    return only;
   }
 
   void AddCandidates(const std::vector<size_t>& mine, const std::vector<size_t>& theirs,

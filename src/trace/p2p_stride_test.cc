@@ -80,6 +80,20 @@ TEST(PairByStride, WhatIsLeftBelongsTogether) {
   EXPECT_TRUE(PairExact(flows, {4, 6, 8, 10}).empty());
 }
 
+TEST(PairByStride, WhatIsLeftOnBothSidesBelongsToNeither) {
+  // Six stages of one rank, the last is missing: rank 4 sends to and receives from nobody (flows 16, 17 are its own
+  // ends). What rank 2 sends to 3 (flows 8, 9) does not show by its times: then rank 3 has a receive left, and rank 2
+  // and rank 4 a send each. 14 of 18 streams fit, the two of rank 4 stay over: nothing is as it should be.
+  Flows flows = Pipelines(6, 1);
+  flows.flows.erase(flows.flows.begin() + 17, flows.flows.begin() + 19);  // rank 5's two
+  flows.partner[16] = flows.partner[19] = 99;
+  flows.partner.erase(flows.partner.begin() + 17, flows.partner.begin() + 19);
+  ASSERT_EQ(flows.flows.size(), 18U);
+  ASSERT_EQ(flows.flows[8].rank, 2);
+  ASSERT_EQ(flows.flows[9].rank, 3);
+  EXPECT_TRUE(PairExact(flows, {8}).empty());
+}
+
 TEST(PairByStride, TheLastStageSendsToTheFirst) {
   // Interleaved stages: each rank to the next one, the last to the first, in a circle of four.
   Flows flows;
