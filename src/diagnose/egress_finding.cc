@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagnose/ring_order.h"
 #include "diagnose/scope.h"
+#include "diagnose/shared_way.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -85,7 +86,8 @@ void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* eg
   std::set<std::tuple<int32_t, RankId, RankId>> seen;  // side, from, to
   for (const SlowChannel& slow : egress->slow) {
     const Channel& channel = channels[slow.channel];
-    if (!IsRing(channel.op)) continue;
+    // Of two members the one that ends last has waited for what the other one sends, whatever they do.
+    if (!IsRing(channel.op) && channel.ranks.size() != 2) continue;
     const RingOrder order = OrderOfEnds(job, StruckCalls(channel, slow));
     if (!order.TellsBoth()) continue;
     for (const int32_t r : channel.ranks) {
@@ -134,6 +136,9 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   FillScope(job, members, &finding.scope);
   candidate.excess.assign(job.num_steps(), 0);
   for (const SlowChannel& slow : egress.slow) RemoveExcess(job, channels[slow.channel], slow, &candidate);
+  const std::vector<SlowChannel> besides =
+      against == Against::kSiblings ? SlowBesides(job, channels, egress) : std::vector<SlowChannel>();
+  for (const SlowChannel& slow : besides) RemoveExcess(job, channels[slow.channel], slow, &candidate);
   if (finding.scope.links.empty()) {
     for (const size_t r : members) finding.scope.links.push_back({job.ranks[r].meta.rank, -1});
   }
@@ -160,6 +165,12 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   finding.confidence_reason = std::to_string(groups) + " of " + std::to_string(egress.predicted) +
                               " groups and pairs that such a link would slow are slow; link counters would prove it";
   AddChannelEvidence(job, channels, egress, against, &finding);
+  if (!besides.empty()) {
+    const Channel& first = channels[besides.front().channel];
+    finding.evidence.push_back({std::string("taken to be as slow: ") + trace::ToString(first.op),
+                                Counted(static_cast<int64_t>(besides.size()), "channel"), "", "",
+                                "each passes here, so none of its kind shows what is usual: " + NameOf(job, first)});
+  }
   // Groups that no file names, and sizes that none writes, are themselves conclusions.
   candidate.at_most_info = std::any_of(egress.slow.begin(), egress.slow.end(), [&](const SlowChannel& slow) {
     const Channel& channel = channels[slow.channel];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/median.h"
 #include "diagnose/excess.h"
@@ -67,13 +68,13 @@ std::map<int32_t, double> Scatter(std::span<const Channel> channels, Against aga
   return out;
 }
 
+}  // namespace
+
 bool Matters(const Job& job, const Channel& channel) {
   Nanos sum = 0;
   for (const Nanos t : channel.actual) sum += t;
   return sum * 500 >= job.median_step * static_cast<Nanos>(job.num_steps());
 }
-
-}  // namespace
 
 double MeanRatio(std::span<const SlowChannel> slow) {
   double sum = 0, weight = 0;
@@ -152,6 +153,25 @@ class Sides {
   const Job& job_;
 };
 
+// By side: how many channels its slow way out would show in. Not in those whose siblings all pass it, too.
+std::vector<size_t> Predicted(const Job& job, std::span<const Channel> channels, const Sides& sides, Against against) {
+  std::map<int32_t, size_t> size;                        // by family
+  std::map<std::pair<int32_t, size_t>, size_t> passing;  // by family and side
+  for (const Channel& channel : channels) {
+    const std::vector<Nanos>& expected = Expected(channel, against);
+    const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
+    if (!comparable || !Matters(job, channel)) continue;
+    ++size[channel.family];
+    for (const size_t side : sides.Of(channel)) ++passing[{channel.family, side}];
+  }
+  std::vector<size_t> out(sides.count(), 0);
+  for (const auto& [key, count] : passing) {
+    const bool none_else = against == Against::kSiblings && count == size.at(key.first);
+    if (!none_else) out[key.second] += count;
+  }
+  return out;
+}
+
 double Overlap(size_t hit, size_t predicted, size_t slow) {
   return hit == 0 ? 0 : static_cast<double>(hit) / static_cast<double>(predicted + slow - hit);
 }
@@ -205,13 +225,7 @@ std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, 
                              Against against) {
   constexpr size_t kMost = 8;
   const Sides sides(job);
-  std::vector<size_t> predicted(sides.count(), 0);
-  for (const Channel& channel : channels) {
-    const std::vector<Nanos>& expected = Expected(channel, against);
-    const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
-    if (!comparable || !Matters(job, channel)) continue;
-    for (const size_t side : sides.Of(channel)) ++predicted[side];
-  }
+  const std::vector<size_t> predicted = Predicted(job, channels, sides, against);
   std::vector<Egress> out;
   while (!slow.empty() && out.size() < kMost) {
     std::vector<size_t> hit(sides.count(), 0);

@@ -18,11 +18,14 @@ struct SlowChannel {
   double ratio = 0;         // over the struck steps: actual / expected
 };
 
+// Whether it moves data for 0.2 % of the step or longer: others are passed over.
+[[nodiscard]] bool Matters(const Job& job, const Channel& channel);
+
 // The ratio of all together, each weighted by its cost.
 [[nodiscard]] double MeanRatio(std::span<const SlowChannel> slow);
 
 // Channels whose transfers exceed their like's in all steps, or clearly in some: by more than they scatter and by more
-// than a backend's own unevenness. Channels that move data for under 0.2 % of the step are passed over. O(cells log n).
+// than a backend's own unevenness. Of channels that matter. O(cells log n).
 [[nodiscard]] std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels,
                                                         Against against);
 

@@ -8,7 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "diagnose/egress_finding.h"
 #include "diagnose/made_mesh.h"
+#include "diagnose/shared_way.h"
 
 namespace headway::diagnose {
 namespace {
@@ -265,6 +267,54 @@ TEST(Localise, ASenderWithAQuickChannelHasAGoodWayOut) {
   const Found found = Stages([](int r) { return r >= 2; }, false, Ms(10));
   ASSERT_EQ(found.slow.size(), 2U);
   EXPECT_TRUE(LocaliseAll(found, Against::kSiblings).empty());
+}
+
+// Four hosts of two ranks. Experts exchange between the first two and the last two hosts, rings run over all four. What
+// the second host sends is slow: its two exchanges take 11 instead of 10 ms and end on the first host; both rings pass
+// it, so none of them is quicker.
+Found ExchangesAndRings() {
+  MadeMesh mesh({.ranks = 8, .per_host = 2});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  const std::vector<int> exchanges = mesh.Groups("mesh_ep", {{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  const std::vector<int> rings = mesh.Groups("mesh_dp", {{0, 2, 4, 6}, {1, 3, 5, 7}});
+  for (int s = 0; s < 16; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    mesh.Meet(world, CommOp::kBarrier, 0, Us(20));
+    for (size_t e = 0; e < exchanges.size(); ++e) {
+      const Nanos last = e < 2 ? Ms(11) + Us(500) : Ms(10);
+      mesh.Meet(exchanges[e], CommOp::kAllToAll, kBytes, {last, e < 2 ? Ms(11) : Ms(10)});
+    }
+    for (const int ring : rings) mesh.Meet(ring, CommOp::kAllReduce, kBytes, Ms(22));
+  }
+  return Search(mesh.Make(), Against::kSiblings);
+}
+
+TEST(Localise, RingsThatAllPassSayNothingAgainstAWayOut) {
+  const Found found = ExchangesAndRings();
+  ASSERT_EQ(found.slow.size(), 2U);
+  std::vector<Egress> all = LocaliseAll(found, Against::kSiblings);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].is_host);
+  EXPECT_EQ(all[0].sides, (std::vector<int32_t>{0, 1}));  // either host's, by the exchanges alone
+  EXPECT_EQ(all[0].predicted, 2U);
+  NarrowByOrder(found.job, found.channels, &all[0]);
+  EXPECT_EQ(all[0].sides, (std::vector<int32_t>{1}));  // ranks 0 and 1 end last
+}
+
+TEST(SlowBesides, RingsThatAllPassAreAsSlow) {
+  const Found found = ExchangesAndRings();
+  std::vector<Egress> all = LocaliseAll(found, Against::kSiblings);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(SlowBesides(found.job, found.channels, all[0]).empty());  // two sides: not known which
+  NarrowByOrder(found.job, found.channels, &all[0]);
+  const std::vector<SlowChannel> besides = SlowBesides(found.job, found.channels, all[0]);
+  ASSERT_EQ(besides.size(), 2U);  // not the barrier
+  for (const SlowChannel& slow : besides) {
+    EXPECT_EQ(found.channels[slow.channel].op, CommOp::kAllReduce);
+    // The exchanges take 11 for 10: of 22 ms two.
+    for (const Nanos cost : slow.cost) EXPECT_NEAR(static_cast<double>(cost), 2e6, 1e4);
+  }
 }
 
 }  // namespace

@@ -228,10 +228,12 @@ class Fitter {
       sxx += w * x * x;
     }
     const double independent = std::sqrt(square) / std::max(sxx, 1.0);
+    // A constant is none of a drift's: a slow link may part the ends by the same each time.
+    const double constant = std::accumulate(sum.begin(), sum.end(), 0.0) / weights;
     double rest = 0, spread = 0, used = 0;
     for (size_t b = 0; b < kBatches; ++b) {
       if (n[b] <= 0) continue;
-      rest += (sum[b] / n[b]) * (sum[b] / n[b]);
+      rest += std::pow(sum[b] / n[b] - constant, 2);
       spread += (where[b] / n[b] - mean) * (where[b] / n[b] - mean);
       ++used;
     }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kSamples = 128;
 constexpr size_t kEnough = 6;
+constexpr double kTelling = 4;  // times less than the one that tells most
 
 // Half of what the line through most of `ends` rises over the window.
 double Rise(std::vector<EndPair> ends) {
@@ -38,7 +39,7 @@ double WanderOf(const std::vector<RoundEnd>& ends) {
   for (const RoundEnd& e : ends) {
     const auto at = static_cast<Nanos>(e.at);
     for (const int32_t size : {kAll, e.clocks}) {
-      if (4 * e.weight >= most[size]) telling[size].push_back({at, at + static_cast<Nanos>(e.end)});
+      if (kTelling * e.weight >= most[size]) telling[size].push_back({at, at + static_cast<Nanos>(e.end)});
     }
   }
   double wander = 0;
@@ -48,9 +49,25 @@ double WanderOf(const std::vector<RoundEnd>& ends) {
   return wander;
 }
 
+// Those that can tell most, where they hold most of all weight: between two hosts whose link is slow one way longer
+// operations end apart by as much each time, and there may be many of them.
+std::vector<RoundEnd> Telling(const std::vector<RoundEnd>& ends) {
+  double most = 0, all = 0, telling = 0;
+  for (const RoundEnd& e : ends) most = std::max(most, e.weight);
+  std::vector<RoundEnd> out;
+  for (const RoundEnd& e : ends) {
+    all += e.weight;
+    if (kTelling * e.weight < most) continue;
+    telling += e.weight;
+    out.push_back(e);
+  }
+  return out.size() >= kEnough && telling * 2 > all ? out : ends;
+}
+
 }  // namespace
 
-Scatter ScatterOf(const std::vector<RoundEnd>& ends) {
+Scatter ScatterOf(const std::vector<RoundEnd>& all) {
+  const std::vector<RoundEnd> ends = Telling(all);
   std::vector<Weighted> spreads, tight, lasting;
   for (const RoundEnd& e : ends) spreads.push_back({e.spread, e.weight});
   const double middle = WeightedQuantile(&spreads, 0.5);
@@ -61,7 +78,7 @@ Scatter ScatterOf(const std::vector<RoundEnd>& ends) {
     lasting.push_back({e.lasting, e.weight});
   }
   const double low = WeightedQuantile(&tight, 0.05), high = WeightedQuantile(&tight, 0.95);
-  return {std::max(std::abs(low), std::abs(high)), WeightedQuantile(&lasting, 0.5), WanderOf(ends)};
+  return {std::max(std::abs(low), std::abs(high)), WeightedQuantile(&lasting, 0.5), WanderOf(all)};
 }
 
 }  // namespace headway::trace

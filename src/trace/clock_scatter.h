@@ -24,7 +24,8 @@ struct Scatter {
                        // rounds and those of each number of clocks, as a few that run alike may meet most often
 };
 
-// Over the tighter rounds: those half as wide again as the middle one at most. O(n log n).
-[[nodiscard]] Scatter ScatterOf(const std::vector<RoundEnd>& ends);
+// Over the rounds that can tell most, if they hold most of the weight, and of them the tighter ones: those half as wide
+// again as the middle one at most. O(n log n).
+[[nodiscard]] Scatter ScatterOf(const std::vector<RoundEnd>& all);
 
 }  // namespace headway::trace

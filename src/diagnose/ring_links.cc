@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/ring_links.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "diagnose/ring_order.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using trace::CommOp;
+
+// The member a ring sends from to `receiver`. gloo's all-reduce (and the reduce-scatter made of it) sends to the rank
+// before, its all-gather to the rank after; other libraries choose their own order: -1.
+RankId RingSender(const trace::JobGroup& group, CommOp op, RankId receiver) {
+  const auto it = std::find(group.ranks.begin(), group.ranks.end(), receiver);
+  if (it == group.ranks.end()) return -1;
+  const size_t n = group.ranks.size();
+  const auto i = static_cast<size_t>(it - group.ranks.begin());
+  if (op == CommOp::kAllReduce || op == CommOp::kReduceScatter) return group.ranks[(i + 1) % n];
+  if (op == CommOp::kAllGather) return group.ranks[(i + n - 1) % n];
+  return -1;
+}
+
+// One kind of operation whose ends lie apart.
+struct Marked {
+  const Channel* channel;
+  RingOrder order;
+  RankId sender = -1;  // -1 = it is not known who sends to the last one
+};
+
+// The member that ends first is the one that sends, whatever order a library gives its ring. Processes that share cores
+// end in any order: of a host backend the ring it is known to use decides.
+RankId SenderTo(const Job& job, const Channel& channel, const RingOrder& order) {
+  if (job.ranks.front().has_device) return order.first;
+  return RingSender(job.comms.groups[static_cast<size_t>(channel.group)], channel.op, order.last);
+}
+
+// Two members are a ring if a network lies between them: on one host whoever has less of a core ends later.
+bool MayShowOrder(const Job& job, const Channel& channel) {
+  if (!IsRing(channel.op) || channel.ranks.size() < 2) return false;
+  const auto knows_host = [&](int32_t r) { return job.ranks[static_cast<size_t>(r)].comms.host_known; };
+  const bool over_hosts =
+      channel.hosts.size() == 2 && std::all_of(channel.ranks.begin(), channel.ranks.end(), knows_host);
+  return channel.ranks.size() > 2 || over_hosts;
+}
+
+// Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
+// must show the sender, too.
+bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
+  if (!order.TellsLast()) return false;
+  const Nanos transfer = MedianTransfer(job, channel);
+  if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
+  return order.TellsBoth() && order.lag * 100 >= transfer * 4;
+}
+
+bool IsAlwaysSo(const Marked& m) {
+  const RingOrder& order = m.order;
+  return order.TellsBoth() && order.times_last * 10 >= order.of * 9 && order.times_first * 10 >= order.of_first * 9;
+}
+
+// Groups whose ends say the same: one slow way may serve them all.
+struct SlowRings {
+  std::vector<Marked> marked;  // of the first group first
+  Channels all;                // of these groups
+  size_t groups = 0;
+};
+
+// What groups side by side have in common: the hosts of sender and receiver, or the places of the two in a group of the
+// kind; else nothing but the group itself. Kind or group, and the pairs.
+using Ways = std::tuple<std::string, std::vector<std::pair<int32_t, int32_t>>>;
+
+int32_t PlaceOf(const trace::JobGroup& group, RankId rank) {
+  return static_cast<int32_t>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
+}
+
+Ways WaysOf(const Job& job, const std::vector<Marked>& marked) {
+  std::set<std::pair<int32_t, int32_t>> hosts, places;
+  bool hosts_known = true, senders_known = true;
+  const Channel& first = *marked.front().channel;
+  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(first.group)];
+  for (const Marked& m : marked) {
+    const auto index_of = [&](RankId rank) {
+      const auto is_rank = [&](int32_t r) { return job.ranks[static_cast<size_t>(r)].meta.rank == rank; };
+      const auto it = std::find_if(m.channel->ranks.begin(), m.channel->ranks.end(), is_rank);
+      return it == m.channel->ranks.end() ? -1 : *it;
+    };
+    const int32_t from = index_of(m.sender), to = index_of(m.order.last);
+    senders_known = senders_known && from >= 0 && to >= 0;
+    if (!senders_known) break;
+    hosts_known = hosts_known && job.ranks[static_cast<size_t>(from)].comms.host_known &&
+                  job.ranks[static_cast<size_t>(to)].comms.host_known;
+    hosts.insert(
+        {job.comms.clock_of_rank[static_cast<size_t>(from)], job.comms.clock_of_rank[static_cast<size_t>(to)]});
+    places.insert({PlaceOf(group, m.sender), PlaceOf(group, m.order.last)});
+  }
+  const bool inside = std::any_of(hosts.begin(), hosts.end(), [](const auto& way) { return way.first == way.second; });
+  if (!senders_known || (hosts_known && inside)) return {"group " + std::to_string(first.group), {}};
+  if (hosts_known) return {"hosts", {hosts.begin(), hosts.end()}};
+  return {"family " + std::to_string(first.family), {places.begin(), places.end()}};
+}
+
+// What a call takes in the quickest group that does as many of the same; 0 = there is none that is not slow itself.
+// Where sizes are not written they are taken for equal.
+Nanos QuickestOfKind(const Job& job, const Channel& channel, const Channels& slow, const std::vector<Channel>& all) {
+  const auto bytes = [&](const Channel& of) { return job.comms.collectives[of.calls.front()].bytes; };
+  Nanos best = 0;
+  for (const Channel& other : all) {
+    const bool alike = other.family == channel.family && other.calls.size() == channel.calls.size() &&
+                       other.ranks.size() == channel.ranks.size() && bytes(other) == bytes(channel);
+    const bool is_slow =
+        std::any_of(slow.begin(), slow.end(), [&](const Channel* c) { return c->group == other.group; });
+    if (!alike || is_slow) continue;
+    const Nanos transfer = MedianTransfer(job, other);
+    if (best == 0 || transfer < best) best = transfer;
+  }
+  return best;
+}
+
+// In a ring of n the ends of an all-reduce are apart by (n - 1) / 2 (n - 1) of what the slow link costs it, or less
+// where the message goes round in several pieces; of an all-gather by all of it. `quickest`: by `marked`, what its like
+// take, 0 = unknown; may be empty.
+void RemoveStagger(const Job& job, const std::vector<Marked>& marked, const std::vector<Nanos>& quickest,
+                   Candidate* candidate) {
+  std::map<int32_t, std::vector<Nanos>> by_group;  // they run side by side
+  for (size_t k = 0; k < marked.size(); ++k) {
+    const Marked& m = marked[k];
+    const Nanos transfer = MedianTransfer(job, *m.channel);
+    if (transfer <= 0) continue;
+    Nanos cost = std::min(transfer / 2, m.order.lag * (m.channel->op == CommOp::kAllReduce ? 2 : 1));
+    if (!quickest.empty() && quickest[k] > 0) cost = std::max(cost, transfer - quickest[k]);
+    const double keep = 1 - static_cast<double>(cost) / static_cast<double>(transfer);
+    ScaleTransfers(job, m.channel->calls, keep, &candidate->edit);
+    std::vector<Nanos>& excess = by_group.try_emplace(m.channel->group, job.num_steps(), 0).first->second;
+    for (size_t s = 0; s < job.num_steps(); ++s) excess[s] += cost * static_cast<Nanos>(m.channel->CallsOf(s).size());
+  }
+  candidate->excess.assign(job.num_steps(), 0);
+  for (const auto& [group, excess] : by_group) {
+    for (size_t s = 0; s < excess.size(); ++s) candidate->excess[s] = std::max(candidate->excess[s], excess[s]);
+  }
+}
+
+void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all, Candidate* candidate) {
+  std::vector<report::Evidence>& evidence = candidate->finding.evidence;
+  if (!job.ranks.front().has_device) {
+    candidate->excess = ExcessBySteps(job, slow.all, kAsIfFaster);
+    for (const Channel* channel : slow.all) ScaleTransfers(job, channel->calls, kAsIfFaster, &candidate->edit);
+    evidence.push_back(
+        {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
+    return;
+  }
+  std::vector<Nanos> quickest;
+  for (const Marked& m : slow.marked) quickest.push_back(QuickestOfKind(job, *m.channel, slow.all, all));
+  RemoveStagger(job, slow.marked, quickest, candidate);
+  if (quickest.front() == 0) {
+    evidence.push_back({"gain is estimated from", "the order of ends", "", "",
+                        "a slow link costs at least twice what the ends lie apart"});
+    return;
+  }
+  evidence.push_back({std::string("median transfer of ") + trace::ToString(slow.marked.front().channel->op),
+                      Milliseconds(MedianTransfer(job, *slow.marked.front().channel)), "",
+                      Milliseconds(quickest.front()),
+                      "peers: the quickest group that makes as many calls; gain is estimated from it"});
+}
+
+// "rank 3 ends last in 40 of 40 all-reduce, 2 ms after the first".
+std::string TellOrder(const Marked& m) {
+  return "rank " + std::to_string(m.order.last) + " ends last in " + std::to_string(m.order.times_last) + " of " +
+         std::to_string(m.order.of) + " " + trace::ToString(m.channel->op) + ", " + FormatDuration(m.order.lag) +
+         " after the first";
+}
+
+std::string Ranks(const std::set<RankId>& ranks) {
+  return FormatRanks(std::vector<RankId>(ranks.begin(), ranks.end()), 8);
+}
+
+// Who receives over the slowest link, and where known who sends.
+Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all) {
+  constexpr size_t kMostRows = 4;
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  finding.cause = "slow-link";
+  std::set<RankId> ends, senders, receivers;
+  std::set<std::pair<RankId, RankId>> links;
+  std::string order;
+  for (const Marked& m : slow.marked) {
+    ends.insert(m.order.last);
+    receivers.insert(m.order.last);
+    if (m.sender >= 0) {
+      ends.insert(m.sender);
+      senders.insert(m.sender);
+    }
+    if (links.insert({m.sender, m.order.last}).second) finding.scope.links.push_back({m.sender, m.order.last});
+    if (m.channel->group == slow.marked.front().channel->group) order += (order.empty() ? "" : "; ") + TellOrder(m);
+    if (finding.evidence.size() >= kMostRows) continue;
+    finding.evidence.push_back(
+        {std::string("median transfer of ") + trace::ToString(m.channel->op),
+         Milliseconds(MedianTransfer(job, *m.channel)), "", "",
+         Counted(static_cast<int64_t>(m.channel->calls.size()), "operation") + " of " + NameOf(job, *m.channel)});
+  }
+  // Two kinds that run round the ring in opposite directions and agree on the sender settle it.
+  if (senders.size() == 1 && receivers.size() >= 2) {
+    finding.scope.ranks.assign(senders.begin(), senders.end());
+    finding.confidence = report::Confidence::kLikely;
+    finding.confidence_reason = "two kinds of collective that run in opposite directions point at the same sender";
+    finding.headline = "the link out of rank " + std::to_string(*senders.begin());
+  } else {
+    finding.confidence = report::Confidence::kSuspected;
+    finding.confidence_reason = "from the order of ends alone; link counters or a pairwise test would prove it";
+    finding.scope.ranks.assign(ends.begin(), ends.end());
+    finding.headline = slow.groups > 1    ? "from ranks " + Ranks(senders) + " to ranks " + Ranks(receivers)
+                       : ends.size() == 2 ? "between ranks " + Ranks(ends)
+                                          : "into rank " + Ranks(ends);
+    if (ends.size() > 1) finding.headline += " (either end)";
+  }
+  finding.id = "slow-link-" + std::to_string(finding.scope.ranks.front());
+  finding.scope.group = NameOf(job, *slow.all.front());
+  finding.sentence =
+      "Transfers are slow though nobody is late: " + order +
+      (slow.groups > 1 ? "; so it is in " + Counted(static_cast<int64_t>(slow.groups), "group") + " side by side."
+                       : ".");
+  finding.suggestion =
+      slow.groups > 1
+          ? "test the network cards of both hosts (counters, a pairwise bandwidth test), their cables and switch ports"
+          : "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
+  PriceSlowLink(job, slow, all, &candidate);
+  finding.when = ClassifyWhen(candidate.excess, job.steps);
+  return candidate;
+}
+
+// A hint, no more: rings over hosts have such stairs of themselves where links inside a host are quicker.
+std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
+  constexpr int kLeastPerCent = 1;
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  std::vector<Marked> marked;
+  Nanos hop = 0;
+  std::set<RankId> ends;
+  for (const Channel* channel : kinds) {
+    if (channel->ranks.size() < 3 || !IsRing(channel->op)) continue;
+    const std::optional<RingStairs> stairs = StairsOfEnds(job, channel->calls);
+    if (!stairs) continue;
+    const Nanos lag = stairs->hop * static_cast<Nanos>(channel->ranks.size() - 1);
+    if (lag * 100 < MedianTransfer(job, *channel) * kLeastPerCent) continue;
+    marked.push_back({channel, {.lag = lag}, -1});
+    hop = std::max(hop, stairs->hop);
+    if (!finding.scope.links.empty()) continue;
+    finding.scope.links = stairs->links;
+    for (const report::Link& link : stairs->links) ends.insert({link.from, link.to});
+  }
+  if (marked.empty()) return std::nullopt;
+  finding.cause = "slow-link";
+  finding.scope.ranks.assign(ends.begin(), ends.end());
+  finding.scope.group = NameOf(job, *marked.front().channel);
+  finding.id = "slow-link-stairs-" + std::to_string(marked.front().channel->group);
+  const bool one = finding.scope.links.size() == 1;
+  finding.headline = one ? "between ranks " + FormatRanks(finding.scope.ranks, 2)
+                         : "between two hosts (ranks " + FormatRanks(finding.scope.ranks, 4) + ")";
+  finding.sentence = "Each member of the ring ends " + FormatDuration(hop) + " before the one ahead of it, as behind " +
+                     (one ? "one slow link." : "one slow link; clocks do not tell in which direction.");
+  finding.suggestion = "compare with an earlier run, or test this link (counters, a pairwise bandwidth test)";
+  finding.confidence = report::Confidence::kSuspected;
+  finding.confidence_reason = "a ring over hosts looks alike where the links inside a host are much quicker";
+  RemoveStagger(job, marked, {}, &candidate);
+  finding.when = ClassifyWhen(candidate.excess, job.steps);
+  candidate.at_most_info = true;
+  return candidate;
+}
+
+}  // namespace
+
+RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vector<Channel>& all) {
+  RingLinks out;
+  std::map<int32_t, Channels> by_group;
+  for (const Channel* channel : channels) by_group[channel->group].push_back(channel);
+  std::map<Ways, SlowRings> slow;
+  const bool has_device = job.ranks.front().has_device;
+  for (const auto& [group, kinds] : by_group) {
+    std::vector<Marked> marked;
+    for (const Channel* channel : kinds) {
+      if (!MayShowOrder(job, *channel)) continue;
+      const RingOrder order = OrderOfEnds(job, channel->calls);
+      if (IsStaggered(job, *channel, order)) marked.push_back({channel, order, SenderTo(job, *channel, order)});
+    }
+    // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
+    // operations say the same.
+    const bool is_sure = has_device || std::any_of(marked.begin(), marked.end(), IsAlwaysSo) ||
+                         ExposedPerStep(job, kinds) * 10 >= job.median_step;
+    if (!marked.empty() && is_sure) {
+      SlowRings& rings = slow[WaysOf(job, marked)];
+      rings.marked.insert(rings.marked.end(), marked.begin(), marked.end());
+      rings.all.insert(rings.all.end(), kinds.begin(), kinds.end());
+      ++rings.groups;
+      continue;
+    }
+    if (has_device) {
+      if (std::optional<Candidate> stairs = MakeStairs(job, kinds)) out.candidates.push_back(std::move(*stairs));
+    }
+    out.unexplained.insert(out.unexplained.end(), kinds.begin(), kinds.end());
+  }
+  for (const auto& [ways, rings] : slow) out.candidates.push_back(MakeSlowLink(job, rings, all));
+  return out;
+}
+
+}  // namespace headway::diagnose

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a slow way out slows besides: rings of which each passes it, so that none of their kind shows what is usual.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "diagnose/slow_channels.h"
+
+namespace headway::diagnose {
+
+// Ring operations of devices all of whose groups pass the one side of `egress`, each as slow as what `egress` explains,
+// in the same steps. The slowest link of a ring sets its pace, so that of the card holds for all. Empty where there is
+// more than one side, or it is not known to be slow against siblings. O(channels).
+[[nodiscard]] std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels,
+                                                   const Egress& egress);
+
+}  // namespace headway::diagnose
