@@ -328,8 +328,11 @@ std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vecto
 std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::vector<Siblings>& groups) {
   SharedWork work = FindSharedWork(in, StrikeReplicas(in, groups));
   if (work.function.empty()) return std::nullopt;
+  const std::string function = work.function;
   MovingImbalance out = Make(in, groups, std::move(work), !in.job.ranks.front().has_device);
   out.candidate.finding.headline = "now the one and now the other of two replicas";
+  out.candidate.finding.sentence = "In most steps all ranks of one replica take longer (" + function +
+                                   "), but not always of the same one: what they get differs, no rank is slow.";
   return out;
 }
 

@@ -11,6 +11,9 @@ namespace headway::diagnose {
 
 namespace {
 
+// Each of the two is struck in a tenth of the steps, and more than once.
+constexpr size_t kLeastOfEach = 2, kShareOfEach = 10;
+
 // Ranks that run the same part of the program, one of each replica.
 using Pair = std::pair<size_t, size_t>;
 
@@ -36,15 +39,16 @@ std::vector<Pair> PairsOf(const Job& job, const std::vector<Siblings>& siblings,
   return pairs;
 }
 
-// A rank's own time beyond what it takes when nothing strikes it: the lower quartile, as each of two may be struck in
-// half of the steps. Empty where it lacks a step.
+// A rank's own time beyond what it takes when nothing strikes it: a tenth up, as each of two may be struck in all steps
+// in which the other is not. Empty where it lacks a step.
 std::vector<Nanos> BeyondQuiet(const AnalysisInput& in, size_t rank) {
   const auto begin = in.excess.own.begin() + static_cast<std::ptrdiff_t>(rank * in.job.num_steps());
   std::vector<Nanos> out(begin, begin + static_cast<std::ptrdiff_t>(in.job.num_steps()));
   if (std::find(out.begin(), out.end(), kNoValue) != out.end()) return {};
   std::vector<Nanos> sorted = out;
   std::sort(sorted.begin(), sorted.end());
-  for (Nanos& x : out) x -= sorted[sorted.size() / 4];
+  const Nanos quiet = sorted[std::min(sorted.size() - 1, std::max(kLeastOfEach, sorted.size() / kShareOfEach) - 1)];
+  for (Nanos& x : out) x -= quiet;
   return out;
 }
 
@@ -85,9 +89,9 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
     first += x >= least ? 1 : 0;
     second += -x >= least ? 1 : 0;
   }
-  // Half of the steps; each of the two in a tenth of them, and more than once.
+  // Half of the steps, and both of them.
   const size_t steps = job.num_steps();
-  if ((first + second) * 2 < steps || std::min(first, second) < std::max<size_t>(2, steps / 10)) return {};
+  if ((first + second) * 2 < steps || std::min(first, second) < std::max(kLeastOfEach, steps / kShareOfEach)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
     std::vector<Nanos> of_first(steps, 0), of_second(steps, 0);
     for (size_t s = 0; s < steps; ++s) {

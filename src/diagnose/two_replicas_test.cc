@@ -49,12 +49,26 @@ TEST(TwoReplicas, InTurns) {
   }
 }
 
+TEST(TwoReplicas, ChanceMayFavourOneOfThem) {
+  // Three steps of 14 strike the first, all others the second: with even chances that, or more uneven, comes once in 17
+  // jobs ((1 + 14 + 91 + 364) * 2 of 2^14).
+  Look look =
+      Replicas([](int replica, int, int step) { return (step % 5 == 1 ? 0 : 1) == replica ? Ms(20) : 0; }, false, 14);
+  const std::vector<Suspect> struck = StrikeReplicas(look.In(), SiblingsOfGroups(look.job));
+  ASSERT_EQ(struck.size(), 4U);
+  for (const Suspect& suspect : struck) {
+    EXPECT_EQ(suspect.struck, suspect.rank < 2 ? 3U : 11U);
+    EXPECT_EQ(suspect.total, suspect.rank < 2 ? 3 * Ms(20) : 11 * Ms(20));
+  }
+}
+
 TEST(TwoReplicas, AreToldWithoutNamingARank) {
   Look look = Replicas(InTurns);
   const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->candidate.finding.cause, "data-imbalance");
   EXPECT_TRUE(found->candidate.finding.scope.ranks.empty());
+  EXPECT_EQ(found->candidate.finding.sentence.find("In most steps all ranks of one replica take longer"), 0U);
   EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(12, Ms(20)));
   EXPECT_FALSE(found->candidate.at_most_info);
 }
