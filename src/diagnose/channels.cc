@@ -10,6 +10,7 @@
 #include "base/median.h"
 #include "base/text.h"
 #include "diagnose/excess.h"
+#include "trace/comm_sequence.h"
 
 namespace headway::diagnose {
 
@@ -46,8 +47,9 @@ void FillMembers(const Job& job, Channel* channel) {
   channel->hosts.erase(std::unique(channel->hosts.begin(), channel->hosts.end()), channel->hosts.end());
 }
 
-// What channels or steps must have in common to be held against each other.
-uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step) {
+// What channels or steps must have in common to be held against each other. `one_way`: also which program sends to
+// which, where sizes are not written.
+uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step, bool one_way = true) {
   uint64_t hash = 0x9e3779b97f4a7c15U;
   const auto mix = [&hash](int64_t value) { hash = (hash ^ static_cast<uint64_t>(value)) * 0xbf58476d1ce4e5b9U; };
   bool known = true;
@@ -56,14 +58,14 @@ uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step) {
     mix(bytes);
     known = known && bytes >= 0;
   }
-  // Where sizes are not written: what the same two programs exchange. A pipeline's gradients are as large as the
-  // activations that went the other way.
+  // Where sizes are not written: what the same two programs exchange.
   if (!known && channel.sender < 0) mix(job.peer_class[static_cast<size_t>(channel.ranks.front())]);
   if (!known && channel.sender >= 0) {
-    const auto [low, high] = std::minmax({job.peer_class[static_cast<size_t>(channel.ranks.front())],
-                                          job.peer_class[static_cast<size_t>(channel.ranks.back())]});
-    mix(low);
-    mix(high);
+    const int32_t a = job.peer_class[static_cast<size_t>(channel.ranks.front())];
+    const int32_t b = job.peer_class[static_cast<size_t>(channel.ranks.back())];
+    mix(std::min(a, b));
+    mix(std::max(a, b));
+    if (one_way) mix(job.peer_class[static_cast<size_t>(channel.sender)]);
   }
   mix(static_cast<int64_t>(channel.CallsOf(step).size()));
   return hash;
@@ -108,17 +110,57 @@ void Compare(const Job& job, const Places& places, std::vector<Nanos> Channel::*
   for (size_t p = 0; p < places.size(); ++p) ((*channels)[places[p].first].*field)[places[p].second] = sum[p];
 }
 
-void CompareSiblings(const Job& job, std::vector<Channel>* channels) {
+bool IsOfUnknownSize(const Job& job, const Channel& channel) {
+  return channel.sender >= 0 && job.comms.collectives[channel.calls.front()].bytes < 0;
+}
+
+// `one_way`: messages of unknown size alone.
+void CompareSiblings(const Job& job, bool one_way, size_t least, std::vector<Channel>* channels) {
   std::map<std::tuple<int32_t, size_t, size_t, uint64_t>, Places> alike;  // (family, step, calls, likeness)
   for (size_t i = 0; i < channels->size(); ++i) {
     const Channel& channel = (*channels)[i];
+    if (one_way && !IsOfUnknownSize(job, channel)) continue;
     for (size_t s = 0; s < job.num_steps(); ++s) {
       if (channel.CallsOf(s).empty()) continue;
-      alike[{channel.family, s, channel.CallsOf(s).size(), LikenessOf(job, channel, s)}].emplace_back(i, s);
+      alike[{channel.family, s, channel.CallsOf(s).size(), LikenessOf(job, channel, s, one_way)}].emplace_back(i, s);
     }
   }
   for (const auto& [key, places] : alike) {
-    if (places.size() >= 2) Compare(job, places, &Channel::siblings, channels);
+    if (places.size() >= least) Compare(job, places, &Channel::siblings, channels);
+  }
+}
+
+// Over the steps that `expected` knows.
+bool IsFarFrom(const Channel& channel, const std::vector<Nanos>& expected) {
+  constexpr Nanos kFar = 2;
+  Nanos actual = 0, sum = 0;
+  for (size_t s = 0; s < expected.size(); ++s) {
+    if (expected[s] == kNoValue) continue;
+    actual += channel.actual[s];
+    sum += expected[s];
+  }
+  return sum > 0 && actual > kFar * sum;
+}
+
+// A pipeline's gradients are as large as the activations that went the other way. Where sizes are not written that is
+// an assumption: made where too few send the same way to show what is usual, or where all of them are far slower.
+void CompareWithBothWays(const Job& job, std::vector<Channel>* channels) {
+  constexpr size_t kLeastOneWay = 4;
+  CompareSiblings(job, false, 2, channels);
+  std::vector<std::pair<size_t, std::vector<Nanos>>> both_ways;  // by channel
+  for (size_t i = 0; i < channels->size(); ++i) {
+    Channel& channel = (*channels)[i];
+    if (!IsOfUnknownSize(job, channel)) continue;
+    both_ways.emplace_back(i, std::move(channel.siblings));
+    channel.siblings.assign(job.num_steps(), kNoValue);
+  }
+  CompareSiblings(job, true, kLeastOneWay, channels);
+  for (auto& [i, expected] : both_ways) {
+    Channel& channel = (*channels)[i];
+    const bool has_own = std::any_of(channel.siblings.begin(), channel.siblings.end(), [](Nanos x) { return x >= 0; });
+    if (has_own && !IsFarFrom(channel, expected)) continue;
+    channel.siblings = std::move(expected);
+    channel.is_assumed = true;
   }
 }
 
@@ -172,8 +214,6 @@ std::vector<Channel> ByGroup(const Job& job) {
     const auto it = std::lower_bound(job.steps.begin(), job.steps.end(), collective.step);
     if (it == job.steps.end() || *it != collective.step) continue;
     const bool is_p2p = job.comms.groups[static_cast<size_t>(collective.group)].is_p2p;
-    // A host backend writes its sends when they are waited for, not when data move.
-    if (is_p2p && !job.ranks[static_cast<size_t>(collective.members.front().rank_index)].has_device) continue;
     const int32_t sender = is_p2p ? SenderOf(job, collective) : -1;
     Channel& channel = found[static_cast<size_t>(collective.group)][{collective.op, sender}];
     channel.group = collective.group;
@@ -203,6 +243,18 @@ std::vector<Channel> ByGroup(const Job& job) {
   return out;
 }
 
+// A host backend may write a message's rows late, and its two ends are on two clocks.
+Nanos UncertaintyOf(const Job& job, const Channel& channel) {
+  const trace::CollectiveMember& member = job.comms.collectives[channel.calls.front()].members.front();
+  const trace::RankComms& rank = job.ranks[static_cast<size_t>(member.rank_index)].comms;
+  if (channel.sender < 0 || !trace::IsHostMessage(rank, RowOf(job, member))) return 0;
+  Nanos out = trace::kRecordedLate;
+  for (const int32_t host : channel.hosts) {
+    if (channel.hosts.size() > 1) out += job.comms.clocks[static_cast<size_t>(host)].residual;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Channel> CollectChannels(const Job& job) {
@@ -218,9 +270,9 @@ std::vector<Channel> CollectChannels(const Job& job) {
     for (size_t s = 0; s < job.num_steps(); ++s) {
       for (const size_t c : channel.CallsOf(s)) channel.actual[s] += TransferTime(job, c);
     }
-    channel.is_assumed = channel.sender >= 0 && job.comms.collectives[channel.calls.front()].bytes < 0;
+    channel.uncertain = UncertaintyOf(job, channel);
   }
-  CompareSiblings(job, &channels);
+  CompareWithBothWays(job, &channels);
   CompareSteps(job, &channels);
   return channels;
 }

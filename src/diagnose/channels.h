@@ -25,6 +25,7 @@ struct Channel {
   std::vector<Nanos> actual;     // by axis step: sum of its transfers
   std::vector<Nanos> siblings;   // by axis step: what its siblings take for the same calls; kNoValue = has none
   bool is_assumed = false;       // no sizes are written: that its siblings move as much is an assumption
+  Nanos uncertain = 0;           // by how much a call's transfer may be off; what is slow has to exceed it
   std::vector<Nanos> usual;      // by axis step: what these calls take in its other steps; kNoValue = not comparable
 
   [[nodiscard]] std::span<const size_t> CallsOf(size_t step) const {
@@ -34,7 +35,7 @@ struct Channel {
 };
 
 // The shortest time a member spent in the operation: that of the one that came last, so without waiting, and on one
-// clock only.
+// clock only. Of a host's message, from when both had begun to its end, on two.
 [[nodiscard]] inline Nanos TransferTime(const Job& job, size_t collective) {
   return job.graph.collectives[collective].shortest;
 }

@@ -155,6 +155,35 @@ TEST(Channels, WithoutWrittenBytesTheOtherDirectionStandsIn) {
   }
 }
 
+// Two stages of four ranks; sends forward take 10 ms, that of rank 3 13; those back `back`. No sizes are written.
+std::vector<Channel> TwoStagesOfFour(Nanos back) {
+  MadeMesh mesh({.ranks = 8});
+  const std::vector<int> next = mesh.Groups("mesh_pp", {{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  for (int s = 0; s < 4; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int r = 0; r < 4; ++r) mesh.Send(next[static_cast<size_t>(r)], r, -1, r == 3 ? Ms(13) : Ms(10));
+    for (int r = 0; r < 4; ++r) mesh.Send(next[static_cast<size_t>(r)], r + 4, -1, back);
+  }
+  return CollectChannels(JoinJob(mesh.Make()));
+}
+
+TEST(Channels, WhereFourSendTheSameWayTheOtherIsNotAsked) {
+  // 16 ms back are nothing against 10 there: what is sent back may be more.
+  for (const Channel& channel : TwoStagesOfFour(Ms(16))) {
+    EXPECT_EQ(channel.siblings, Times(4, channel.sender < 4 ? Ms(10) : Ms(16))) << channel.sender;
+    EXPECT_FALSE(channel.is_assumed);
+  }
+}
+
+TEST(Channels, WhereAllOfOneWayAreFarSlowerItIs) {
+  // Of seven others the fourth: the slowest of the other way. 30 ms are over twice 13.
+  for (const Channel& channel : TwoStagesOfFour(Ms(30))) {
+    EXPECT_EQ(channel.is_assumed, channel.sender >= 4) << channel.sender;
+    if (channel.sender >= 4) EXPECT_EQ(channel.siblings, Times(4, Ms(13))) << channel.sender;
+  }
+}
+
 TEST(Channels, WhereBytesAreWrittenTheyDecideForSendsToo) {
   // Twice as much on the way back: the only like of a send is that of the other stages.
   for (const Channel& channel : CollectChannels(ThreeStages(kBytes, 2 * kBytes))) {

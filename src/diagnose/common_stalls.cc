@@ -16,6 +16,10 @@ using Node = FunctionView::Node;
 
 constexpr size_t kAsked = 4;  // ranks whose functions are looked at
 
+// The least that counts, as a part of a step. Most of a stall may be hidden behind the device. Holes of up to a
+// twentieth of the step a busy machine has of itself, now and then on all ranks; a device waits for nothing.
+constexpr Nanos kOfStepNamed = 250, kOfStep = 200, kOfStepOfHosts = 20;
+
 // Time in functions that are named after a stall.
 struct Named {
   std::vector<Nanos> time;      // by axis step
@@ -94,7 +98,7 @@ void FindNamed(const AnalysisInput& in, std::span<const size_t> ranks, CommonSta
   const std::vector<std::vector<Nanos>> beyond = BeyondUsual(std::move(series));
   for (size_t s = 0; s < in.job.num_steps(); ++s) {
     const Spread spread = SpreadAt(beyond, s);
-    if (spread.low * 100 < in.job.median_step) continue;
+    if (spread.low * kOfStepNamed < in.job.median_step) continue;
     out->named[s] = spread.middle;
     out->functions[s] = functions[s];
   }
@@ -115,8 +119,8 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks)
   }
   const auto beyond = BeyondUsual(std::move(stretches));
   const auto longer = BeyondUsual(std::move(own));
-  // A twentieth of the step: shorter ones a busy machine has of itself, now and then on all ranks.
-  const Nanos least = std::max(4 * NoiseOf(beyond), job.median_step / 20);
+  const Nanos of_step = job.median_step / (job.ranks[ranks.front()].has_device ? kOfStep : kOfStepOfHosts);
+  const Nanos least = std::max(4 * NoiseOf(beyond), of_step);
   std::vector<Nanos> out(job.num_steps(), 0);
   for (size_t s = 0; s < out.size(); ++s) {
     const Spread hole = SpreadAt(beyond, s);

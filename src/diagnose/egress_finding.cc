@@ -79,6 +79,15 @@ void AddChannelEvidence(const Job& job, std::span<const Channel> channels, const
   }
 }
 
+// Groups that no file names, and sizes that none writes, are themselves conclusions; but no stage sends so many times
+// more than another.
+bool IsDoubtful(const Job& job, std::span<const Channel> channels, const SlowChannel& slow) {
+  constexpr double kBeyondDoubt = 4;
+  const Channel& channel = channels[slow.channel];
+  const bool concluded = channel.is_assumed || job.comms.groups[static_cast<size_t>(channel.group)].inferred;
+  return concluded && (channel.sender < 0 || slow.ratio < kBeyondDoubt);
+}
+
 }  // namespace
 
 void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* egress) {
@@ -171,11 +180,8 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
                                 Counted(static_cast<int64_t>(besides.size()), "channel"), "", "",
                                 "each passes here, so none of its kind shows what is usual: " + NameOf(job, first)});
   }
-  // Groups that no file names, and sizes that none writes, are themselves conclusions.
-  candidate.at_most_info = std::any_of(egress.slow.begin(), egress.slow.end(), [&](const SlowChannel& slow) {
-    const Channel& channel = channels[slow.channel];
-    return channel.is_assumed || job.comms.groups[static_cast<size_t>(channel.group)].inferred;
-  });
+  candidate.at_most_info = std::any_of(egress.slow.begin(), egress.slow.end(),
+                                       [&](const SlowChannel& slow) { return IsDoubtful(job, channels, slow); });
   return candidate;
 }
 

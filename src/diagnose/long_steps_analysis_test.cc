@@ -219,6 +219,30 @@ TEST(LongSteps, ANamedStallShowsBelowTheNoiseOfSteps) {
   }
 }
 
+TEST(LongSteps, WhatTheDeviceHidesOfANamedStallIsLittle) {
+  // Of a step of 110 ms 0.6 are over 0.4 %, 0.4 are not.
+  for (const Nanos stall : {Us(600), Us(400)}) {
+    EXPECT_EQ(FoundAmidNoise(true,
+                             [stall](MadeMesh* mesh, int r, int s) {
+                               if (s == 3) mesh->Work(r, WorkClass::kHost, kSave, stall);
+                             }),
+              stall > Us(440) ? 1U : 0U);
+  }
+}
+
+TEST(LongSteps, AShortHoleOnAllRanksIsAStallWhereDevicesComputeOnly) {
+  // 1 ms of 101 is over half a per cent, 0.5 is not; on processors a twentieth, 5, is asked for.
+  const auto hole = [](bool device, Nanos length) {
+    Look look(Make(device, [length](MadeMesh* mesh, int r, int s) {
+      if (s == 3) mesh->Hole(r, length);
+    }));
+    return look.Run(RunLongStepsAnalysis).candidates.size();
+  };
+  EXPECT_EQ(hole(true, Ms(1)), 1U);
+  EXPECT_EQ(hole(true, Us(500)), 0U);
+  EXPECT_EQ(hole(false, Ms(1)), 0U);
+}
+
 TEST(LongSteps, OneHoleOfTheSameLengthOnAllRanksIsAStall) {
   // 10 ms, of which a host backend's busy machine would make no finding. Of 20 on one rank of a stage and 10 on the
   // other (both above a twentieth of the step) it is not the same hole.

@@ -109,7 +109,9 @@ std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channe
     Nanos actual = 0, expected = 0;
     for (size_t s = 0; s < ratios.size(); ++s) {
       if (ratios[s] == kNoRatio || ratios[s] - 1 <= from) continue;
-      slow.cost[s] = channel.actual[s] - Expected(channel, against)[s];
+      const Nanos beyond = channel.actual[s] - Expected(channel, against)[s];
+      if (beyond <= channel.uncertain * static_cast<Nanos>(channel.CallsOf(s).size())) continue;
+      slow.cost[s] = beyond;
       actual += channel.actual[s];
       expected += Expected(channel, against)[s];
     }
@@ -194,12 +196,14 @@ std::vector<size_t> BestSides(const Sides& sides, const std::vector<size_t>& hit
 }
 
 // Ranks in a row all of whose sends are slow, where no file names its host; no sides where the slow ones are others.
+// Collectives, of many members each, may be slow for reasons of their own.
 Egress RowOfSenders(const Job& job, std::span<const Channel> channels, const std::vector<size_t>& predicted,
-                    const std::vector<SlowChannel>& slow) {
+                    std::vector<SlowChannel> slow) {
   std::map<int32_t, size_t> sends;  // by rank index: its slow channels
+  std::erase_if(slow, [&](const SlowChannel& s) { return channels[s.channel].sender < 0; });
   for (const SlowChannel& s : slow) {
     const int32_t sender = channels[s.channel].sender;
-    if (sender < 0 || job.ranks[static_cast<size_t>(sender)].comms.host_known) return {};
+    if (job.ranks[static_cast<size_t>(sender)].comms.host_known) return {};
     ++sends[sender];
   }
   if (sends.size() < 2) return {};
@@ -215,7 +219,7 @@ Egress RowOfSenders(const Job& job, std::span<const Channel> channels, const std
     out.sides.push_back(rank);
   }
   out.is_row = true;
-  out.slow = slow;
+  out.slow = std::move(slow);
   return out;
 }
 

@@ -256,6 +256,16 @@ TEST(Localise, ARowOfSendersWhoseFilesNameNoHost) {
   EXPECT_TRUE(LocaliseAll(Stages(second_half, true), Against::kSiblings).empty());
 }
 
+TEST(Localise, ASlowCollectiveBesideARowOfSendersIsNoneOfIt) {
+  Found found = Stages([](int r) { return r >= 2; });
+  found.channels.push_back({.op = CommOp::kAllReduce, .ranks = {4, 5, 6, 7}, .hosts = {4, 5, 6, 7}});
+  found.slow.push_back({found.channels.size() - 1, std::vector<Nanos>(6, Ms(1)), 1.3});
+  const std::vector<Egress> egress = LocaliseAll(found, Against::kSiblings);
+  ASSERT_EQ(egress.size(), 1U);
+  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2, 3}));
+  EXPECT_EQ(egress[0].slow.size(), 2U);
+}
+
 TEST(Localise, SendersThatAreNoRowShareNoHost) {
   const Found found = Stages([](int r) { return r % 2 == 0; });
   ASSERT_EQ(found.slow.size(), 2U);
@@ -315,6 +325,44 @@ TEST(SlowBesides, RingsThatAllPassAreAsSlow) {
     // The exchanges take 11 for 10: of 22 ms two.
     for (const Nanos cost : slow.cost) EXPECT_NEAR(static_cast<double>(cost), 2e6, 1e4);
   }
+}
+
+// Two hosts of two ranks, a stage each, on a host backend. In a step the first stage sends four times `there`, and gets
+// four times `back`; a barrier tells the clocks.
+Found StagesOfHosts(Nanos there, Nanos back) {
+  MadeMesh mesh({.ranks = 4, .per_host = 2, .device = false});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  const std::vector<int> pairs = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    mesh.Meet(world, CommOp::kBarrier, 0, Us(100));
+    for (int k = 0; k < 8; ++k) {
+      mesh.ComputeAll(Ms(10));
+      for (size_t g = 0; g < pairs.size(); ++g) {
+        const int first = static_cast<int>(g);
+        mesh.Send(pairs[g], k < 4 ? first : first + 2, kBytes, k < 4 ? there : back);
+      }
+    }
+  }
+  return Search(mesh.Make(), Against::kSiblings);
+}
+
+TEST(SlowChannels, MessagesOfAHostBackendTheOtherWayRound) {
+  const Found found = StagesOfHosts(Ms(1), Ms(18));
+  ASSERT_EQ(found.slow.size(), 2U);
+  for (const SlowChannel& slow : found.slow) {
+    EXPECT_GE(found.channels[slow.channel].sender, 2);
+    EXPECT_NEAR(slow.ratio, 18, 0.1);
+    for (const Nanos cost : slow.cost) EXPECT_NEAR(static_cast<double>(cost), 4 * 17e6, 4e5);
+  }
+  const std::vector<Egress> all = LocaliseAll(found, Against::kSiblings);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].is_host);
+  EXPECT_EQ(all[0].sides, (std::vector<int32_t>{1}));
+}
+
+TEST(SlowChannels, MessagesThatDifferByWhatAHostWritesLate) {
+  EXPECT_TRUE(StagesOfHosts(Us(100), Ms(1)).slow.empty());  // ten times; but a row may begin 1 ms late
 }
 
 }  // namespace

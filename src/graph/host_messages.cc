@@ -73,6 +73,7 @@ void ShortenHostMessages(std::span<const pattern::RankPattern> ranks, const trac
       Nanos& transfer = collectives[c].transfer;
       if (transfer > kFarSlower * *quick + kMillisecond && !EndIsSeen(ranks, comms, comms.collectives[c]))
         transfer = *quick;
+      collectives[c].shortest = transfer;
     }
   }
 }

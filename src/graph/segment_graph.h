@@ -59,7 +59,7 @@ struct SegmentCollective {
   Nanos wait;              // sum over members of the part of their exposed time before the latest arrival
   Nanos exposed_transfer;  // sum over members of the rest of their exposed time
   Nanos margin;            // latest arrival - second latest: below the clocks' residual the order says nothing
-  Nanos shortest;          // the shortest time a member spent in it, >= 0
+  Nanos shortest;          // the shortest time a member spent in it, >= 0; of a host's message its transfer
   Nanos end_spread;        // latest end - first end
   Nanos first_end_margin;  // second end - first
   Nanos last_end_margin;   // latest end - second latest
