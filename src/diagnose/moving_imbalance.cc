@@ -12,8 +12,10 @@
 #include "base/text.h"
 #include "diagnose/beyond_group.h"
 #include "diagnose/explain.h"
+#include "diagnose/moving_readings.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
+#include "diagnose/replica_votes.h"
 #include "diagnose/scope.h"
 #include "diagnose/siblings.h"
 #include "diagnose/suspects.h"
@@ -178,128 +180,6 @@ Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& sus
   return candidate;
 }
 
-// Leaves the steps that cost about as much as its worst ones: beside those, a slow host shows in all others, too.
-void KeepStrong(Suspect* suspect) {
-  constexpr int kPerCent = 35;  // of the usual strength: the middle of those half as strong as the worst, or more
-  const Nanos worst = *std::max_element(suspect->cost.begin(), suspect->cost.end());
-  const Nanos strong = MedianOfStruck(suspect->cost, (worst + 1) / 2);
-  for (size_t s = 0; s < suspect->cost.size(); ++s) {
-    if (suspect->cost[s] * 100 < strong * kPerCent) suspect->Take(s, suspect->cost[s]);
-  }
-}
-
-std::vector<Suspect> StruckRanks(const AnalysisInput& in) {
-  std::vector<Suspect> struck;
-  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    if (in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 3) continue;
-    Suspect suspect = StrikeSingleSteps(in.job, in.excess, r);
-    if (suspect.struck > 0) KeepStrong(&suspect);
-    // A rank struck in most steps is a case of its own beside any moving imbalance.
-    if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
-  }
-  return struck;
-}
-
-// Mean own time of a group by step; kNoValue where a member lacks it.
-std::vector<Nanos> MeanOwn(const AnalysisInput& in, const Siblings& group) {
-  std::vector<Nanos> out(in.job.num_steps(), 0);
-  for (size_t s = 0; s < out.size(); ++s) {
-    for (const size_t r : group.ranks) {
-      const Nanos own = in.excess.own[r * out.size() + s];
-      if (own == kNoValue) {
-        out[s] = kNoValue;
-        break;
-      }
-      out[s] += own / static_cast<Nanos>(group.ranks.size());
-    }
-  }
-  return out;
-}
-
-// By group and step: its mean minus the median of the others', beyond what it usually is above them (a slow host).
-std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nanos>>& means) {
-  std::vector<std::vector<Nanos>> out(means.size(), std::vector<Nanos>(means.front().size(), kNoValue));
-  std::vector<std::pair<Nanos, size_t>> order;  // of one step, with the group
-  for (size_t s = 0; s < means.front().size(); ++s) {
-    order.clear();
-    for (size_t g = 0; g < means.size(); ++g) {
-      if (means[g][s] != kNoValue) order.emplace_back(means[g][s], g);
-    }
-    if (order.size() < 2) continue;
-    std::sort(order.begin(), order.end());
-    std::vector<Nanos> sorted;
-    for (const auto& [mean, g] : order) sorted.push_back(mean);
-    for (size_t i = 0; i < order.size(); ++i) out[order[i].second][s] = order[i].first - MedianWithout(sorted, i);
-  }
-  for (std::vector<Nanos>& row : out) {
-    std::vector<Nanos> known;
-    std::copy_if(row.begin(), row.end(), std::back_inserter(known), [](Nanos x) { return x != kNoValue; });
-    std::sort(known.begin(), known.end());
-    const Nanos usual = known.empty() ? 0 : std::max<Nanos>(0, known[known.size() / 4]);  // it may move to it often
-    for (Nanos& x : row) x -= x == kNoValue ? 0 : usual;
-  }
-  return out;
-}
-
-// Ranks that share the work of one batch (tensor parallelism) are struck together: their mean varies less than each of
-// them; so are all stages of a replica. `groups`: alike in what they run, disjoint.
-void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>& groups, std::vector<Suspect>* struck) {
-  if (groups.size() < 3) return;
-  std::vector<std::vector<Nanos>> means;
-  for (const Siblings* group : groups) means.push_back(MeanOwn(in, *group));
-  const std::vector<std::vector<Nanos>> excess = ExcessOfGroups(means);
-  std::vector<Nanos> away;
-  for (const std::vector<Nanos>& row : excess) {
-    for (const Nanos x : row) {
-      if (x != kNoValue && x <= 0) away.push_back(-x);  // what is struck lies above
-    }
-  }
-  const Nanos noise = DeviationOf(std::move(away));
-  const Nanos least = std::max(3 * noise, in.job.median_step / 100);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    for (const size_t r : groups[g]->ranks) {
-      std::vector<Nanos> cost(in.job.num_steps(), 0);
-      for (size_t s = 0; s < cost.size(); ++s) {
-        if (excess[g][s] == kNoValue || excess[g][s] < least) continue;
-        cost[s] = std::max(excess[g][s] / 2, in.excess.At(r, s));
-      }
-      Suspect suspect = MakeSuspect(r, in.excess, std::move(cost));
-      if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck->push_back(std::move(suspect));
-    }
-  }
-}
-
-bool SpansClasses(const Job& job, const Siblings& group) {
-  return std::any_of(group.ranks.begin(), group.ranks.end(),
-                     [&](size_t r) { return job.peer_class[r] != job.peer_class[group.ranks.front()]; });
-}
-
-// What may move, and how many ranks or groups have to be struck before it does. Ranks of all stages that are longer
-// together are so by their batch: two such replicas will do.
-struct Reading {
-  std::vector<Suspect> struck;
-  size_t least_groups = 3;
-};
-
-// Single ranks, the groups of one kind, or whole replicas.
-std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
-  std::vector<Reading> out;
-  out.push_back({StruckRanks(in)});
-  std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
-  for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
-  for (const auto& [kind, by_class] : kinds) {
-    out.emplace_back();
-    for (const auto& [peer_class, groups] : by_class) StrikeTogether(in, groups, &out.back().struck);
-  }
-  const std::vector<Siblings> replicas = SiblingsOfReplicas(in.job);
-  std::vector<const Siblings*> of_all;
-  for (const Siblings& replica : replicas) of_all.push_back(&replica);
-  out.emplace_back();
-  StrikeTogether(in, of_all, &out.back().struck);
-  if (!replicas.empty() && SpansClasses(in.job, replicas.front())) out.back().least_groups = 2;
-  return out;
-}
-
 MovingImbalance Make(const AnalysisInput& in, const std::vector<Siblings>& groups, SharedWork work, bool is_doubtful) {
   MovingImbalance out;
   out.own = TakeBeyondGroup(in, groups, &work.members);
@@ -324,16 +204,45 @@ std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vecto
   return Make(in, groups, std::move(work), is_doubtful);
 }
 
+// Whatever disturbs a host strikes all stages on it.
+bool IsOneHostEach(const Job& job, const std::vector<Siblings>& replicas) {
+  return std::all_of(replicas.begin(), replicas.end(), [&](const Siblings& replica) {
+    return std::all_of(replica.ranks.begin(), replica.ranks.end(), [&](size_t r) {
+      return job.comms.clock_of_rank[r] == job.comms.clock_of_rank[replica.ranks.front()];
+    });
+  });
+}
+
 // Of two replicas there is no third to tell which is the usual one.
 std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::vector<Siblings>& groups) {
-  SharedWork work = FindSharedWork(in, StrikeReplicas(in, groups));
-  if (work.function.empty()) return std::nullopt;
+  std::vector<Suspect> struck = StrikeReplicas(in, groups);
+  SharedWork work = FindSharedWork(in, struck);
+  if (work.function.empty()) {
+    // What disturbs a machine does not strike all stages of a replica.
+    const std::vector<Siblings> replicas = SiblingsOfReplicas(in.job);
+    const bool of_stages = replicas.size() == 2 && SpansClasses(in.job, replicas.front());
+    if (struck.empty() || !of_stages || IsOneHostEach(in.job, replicas)) return std::nullopt;
+    work.function = kAllOperators;
+    work.members = std::move(struck);
+  }
   const std::string function = work.function;
   MovingImbalance out = Make(in, groups, std::move(work), !in.job.ranks.front().has_device);
   out.candidate.finding.headline = "now the one and now the other of two replicas";
   out.candidate.finding.sentence = "In most steps all ranks of one replica take longer (" + function +
                                    "), but not always of the same one: what they get differs, no rank is slow.";
   return out;
+}
+
+// All ranks of a replica agree on it, whatever their work is told to be.
+std::optional<MovingImbalance> BelieveVotes(const AnalysisInput& in, const std::vector<Siblings>& groups) {
+  constexpr size_t kLeastGroups = 2;
+  const std::vector<Siblings> replicas = SiblingsOfReplicas(in.job);
+  std::vector<Suspect> struck = StrikeByVote(in, replicas);
+  if (!Moves(in.job, GroupBySteps(struck), kLeastGroups)) return std::nullopt;
+  SharedWork work = FindSharedWork(in, struck);
+  if (work.function.empty()) work.function = kAllOperators;
+  work.members = std::move(struck);
+  return Make(in, groups, std::move(work), IsOneHostEach(in.job, replicas));
 }
 
 }  // namespace
@@ -351,6 +260,7 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   for (const Reading& reading : Readings(in, groups)) {
     if (std::optional<MovingImbalance> found = Believe(in, groups, reading)) return found;
   }
+  if (std::optional<MovingImbalance> found = BelieveVotes(in, groups)) return found;
   return BelieveOfTwo(in, groups);
 }
 

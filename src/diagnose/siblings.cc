@@ -83,4 +83,9 @@ std::vector<Siblings> SiblingsOfReplicas(const Job& job) {
   return even && size > 1 && out.size() > 1 ? out : std::vector<Siblings>();
 }
 
+bool SpansClasses(const Job& job, const Siblings& group) {
+  return std::any_of(group.ranks.begin(), group.ranks.end(),
+                     [&](size_t r) { return job.peer_class[r] != job.peer_class[group.ranks.front()]; });
+}
+
 }  // namespace headway::diagnose

@@ -26,4 +26,7 @@ struct Siblings {
 // stage is a class of its own. Empty unless they are several, all of one size. O(ranks in groups).
 [[nodiscard]] std::vector<Siblings> SiblingsOfReplicas(const Job& job);
 
+// Whether not all of its ranks run the same program.
+[[nodiscard]] bool SpansClasses(const Job& job, const Siblings& group);
+
 }  // namespace headway::diagnose
