@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "base/disjoint_sets.h"
 #include "base/text.h"
 #include "diagnose/scope.h"
 #include "diagnose/siblings.h"
@@ -143,21 +144,41 @@ bool IsOfSameSteps(const report::Finding& finding) {
   return finding.cause == "slow-device" && finding.scope.function.empty() && !IsSteady(finding.when);
 }
 
-// What sets causes of one kind apart; empty = each stands for itself. One function that is longer on several ranks is
-// one matter (an expert with more tokens, on each of its replicas), and so is one habit of the program.
-std::string KindOf(const report::Finding& finding) {
+// The functions of "a > b, c" without the way to them: b and c.
+std::vector<std::string> LeavesOf(const std::string& functions) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin < functions.size();) {
+    const size_t end = std::min(functions.find(", ", begin), functions.size());
+    const std::string one = functions.substr(begin, end - begin);
+    const size_t way = one.rfind(" > ");
+    out.push_back(way == std::string::npos ? one : one.substr(way + 3));
+    begin = end + 2;
+  }
+  return out;
+}
+
+// What causes of one kind have in common, one of these at least; empty = each stands for itself. One function that is
+// longer on several ranks is one matter (an expert with more tokens, on each of its replicas), and so is one habit of
+// the program.
+std::vector<std::string> KindsOf(const report::Finding& finding) {
   if (finding.cause == "hidden-sync" || finding.cause == "unpinned-copy" || finding.cause == "slow-copy")
-    return finding.cause;
+    return {finding.cause};
   const bool of_function =
       finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
   if (IsOfSameSteps(finding)) {
     std::string steps = finding.cause;
     for (const int64_t step : finding.when.steps) steps += " #" + std::to_string(step);
-    return steps;
+    return {steps};
   }
-  if (!of_function || finding.scope.function.empty()) return "";
-  // Of two functions that share an excess the larger one: on another rank it may hold enough of it to stand alone.
-  return finding.cause + " " + finding.scope.function.substr(0, finding.scope.function.find(", "));
+  if (!of_function) return {};
+  // Of two functions that share an excess the larger one may hold enough of it elsewhere to stand alone; where both are
+  // as large, now one and now the other is named first.
+  std::vector<std::string> leaves = LeavesOf(finding.scope.function);
+  if (leaves.empty()) return {};
+  std::vector<std::string> out{finding.cause + " " + leaves.front()};
+  std::sort(leaves.begin(), leaves.end());
+  if (leaves.size() == 2) out.push_back(finding.cause + " " + leaves[0] + ", " + leaves[1]);
+  return out;
 }
 
 // The host whose name stands for all ranks of a finding; empty where they are on several, or unnamed.
@@ -214,13 +235,17 @@ void TellAsImbalance(report::Finding* finding) {
 
 void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
-  std::map<std::string, std::vector<size_t>> by_kind;
+  std::map<std::string, size_t> first_of;  // by kind
+  DisjointSets sets(candidates->size());
   for (auto& [rank, candidate] : *candidates) {
-    const std::string kind = KindOf(candidate.finding);
-    if (!kind.empty()) by_kind[kind].push_back(parts.size());
+    for (const std::string& kind : KindsOf(candidate.finding)) {
+      sets.Unite(parts.size(), first_of.try_emplace(kind, parts.size()).first->second);
+    }
     parts.push_back(PartOf(&candidate, rank, RanksOf(job, candidate.finding), false));
   }
-  for (const auto& [kind, members] : by_kind) {
+  std::map<size_t, std::vector<size_t>> alike_in;
+  for (size_t i = 0; i < parts.size(); ++i) alike_in[sets.Find(i)].push_back(i);
+  for (const auto& [root, members] : alike_in) {
     std::vector<Part*> alike;
     for (const size_t i : members) alike.push_back(&parts[i]);
     if (alike.size() < 2 || !AreAlike(alike)) continue;
