@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pieces of a rank's own time give what it takes longer than its peers.
+#include "diagnose/own_edit.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+// One step of pieces of own time, each up to an all-reduce of all: those of rank 0, and 10 ms each of its two peers.
+Job Pieces(const std::vector<Nanos>& own) {
+  MadeMesh mesh({.ranks = 3});
+  const int world = mesh.Group("default_pg", {0, 1, 2});
+  for (int s = 0; s < 2; ++s) {  // a second step, as the last one is cut at its last arrival
+    mesh.Step();
+    for (const Nanos piece : own) {
+      for (int r = 0; r < 3; ++r) mesh.Compute(r, r == 0 ? piece : Ms(10));
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+  }
+  return JoinJob(mesh.Make());
+}
+
+// What each piece of the first step gives of `amount`.
+std::vector<Nanos> Given(const std::vector<Nanos>& own, Nanos amount, const std::vector<size_t>& peers = {1, 2}) {
+  const Job job = Pieces(own);
+  replay::SegmentEdit edit;
+  RemoveOwnTime(job, 0, peers, {amount, 0}, &edit);
+  std::vector<Nanos> out(own.size(), 0);
+  size_t piece = 0;
+  for (const uint32_t index : job.graph.Chain(0)) {
+    const graph::Mark& mark = job.graph.marks[index];
+    for (const auto& given : edit.own) {
+      if (given.mark == index && piece < out.size()) out[piece] += mark.Own() - given.own;
+    }
+    if (mark.kind == graph::MarkKind::kArrive) ++piece;
+  }
+  return out;
+}
+
+void ExpectNear(const std::vector<Nanos>& given, const std::vector<double>& ms) {
+  ASSERT_EQ(given.size(), ms.size());
+  for (size_t k = 0; k < ms.size(); ++k) EXPECT_NEAR(static_cast<double>(given[k]), ms[k] * 1e6, 2e3) << k;
+}
+
+TEST(RemoveOwnTime, ThePieceThatIsLongerGives) {
+  ExpectNear(Given({Ms(10), Ms(14), Ms(10)}, Ms(4)), {0, 4, 0});
+  ExpectNear(Given({Ms(10), Ms(14), Ms(10)}, Ms(3)), {0, 3, 0});
+  ExpectNear(Given({Ms(10), Ms(14), Ms(10)}, Ms(9)), {0, 4, 0});  // no more than it is longer
+}
+
+TEST(RemoveOwnTime, ThoseThatAreLongerByChanceGiveLittle) {
+  // Beyond the peers 4, 0.4, 0.4, 0.4, -0.8 and -0.4 ms, 4 in all: above 0.3 it is 3.7 and three times 0.1. In
+  // proportion to their excess the long one would give 3.1.
+  const std::vector<Nanos> own{Ms(14), Us(10'400), Us(10'400), Us(10'400), Us(9'200), Us(9'600)};
+  ExpectNear(Given(own, Ms(4)), {3.7, 0.1, 0.1, 0.1, 0, 0});
+}
+
+TEST(RemoveOwnTime, WithoutPeersInProportionToTheirLength) {
+  ExpectNear(Given({Ms(10), Ms(20), Ms(10)}, Ms(4), {}), {1, 2, 1});
+}
+
+}  // namespace
+}  // namespace headway::diagnose
