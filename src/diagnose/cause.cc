@@ -151,7 +151,8 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
                 FormatFixed(context.peer_syncs, 0) + " times; the device stands idle after each",
             "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
   }
-  if (context.has_device && HostIsSlowThroughout(why)) return SlowThroughout(why);
+  const bool is_pause = one_piece && dominant == WorkClass::kIdle && context.when.kind == report::WhenKind::kOnce;
+  if (context.has_device && !is_pause && HostIsSlowThroughout(why)) return SlowThroughout(why);
   if (context.has_device && (beside || dominant == WorkClass::kInput) && context.host.is_throughout) {
     return {"slow-host", "",
             "All that its host does takes " + FormatRatio(context.host.ratio) +

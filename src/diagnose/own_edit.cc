@@ -2,7 +2,6 @@
 #include "diagnose/own_edit.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "diagnose/excess.h"
 
@@ -60,21 +59,38 @@ std::vector<double> Proportional(const std::vector<Nanos>& own, double amount) {
   return out;
 }
 
-// What lies above one threshold, the one above which they add up to `amount`: of hundreds of short segments those that
-// happen to be longer add up, too, and would give for one that is. All that is above 0, if that is less.
-std::vector<double> Denoised(std::vector<double> excess, double amount) {
-  std::vector<double> sorted = excess;
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  double sum = 0, threshold = 0;
-  for (size_t n = 0; n < sorted.size() && sorted[n] > 0; ++n) {
-    sum += sorted[n];
-    const double next = n + 1 < sorted.size() ? std::max(0.0, sorted[n + 1]) : 0;
-    if (sum - next * static_cast<double>(n + 1) < amount) continue;
-    threshold = (sum - amount) / static_cast<double>(n + 1);
-    break;
+// The rank falls behind its peers piece by piece and never catches up by being slow: by piece, what the sum of `excess`
+// so far rises by, smoothed to rise only (isotonic regression, pool adjacent violators). What varies up and down gives
+// nothing, nor does a piece that is cut later than the peers' and the next one all the shorter. In proportion to that
+// `amount`, or as much as there is.
+std::vector<double> Rises(const std::vector<double>& excess, double amount) {
+  struct Pool {
+    double sum = 0;
+    size_t count = 0;
+    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
+  };
+  std::vector<Pool> pools;
+  double so_far = 0;
+  for (const double x : excess) {
+    so_far += x;
+    pools.push_back({so_far, 1});
+    while (pools.size() > 1 && pools[pools.size() - 2].mean() >= pools.back().mean()) {
+      pools[pools.size() - 2].sum += pools.back().sum;
+      pools[pools.size() - 2].count += pools.back().count;
+      pools.pop_back();
+    }
   }
-  for (double& x : excess) x = std::max(0.0, x - threshold);
-  return excess;
+  const double whole = pools.empty() ? 0 : pools.back().mean();
+  const double share = whole > 0 ? std::min(amount, std::max(so_far, whole)) / whole : 0;
+  std::vector<double> out;
+  double level = 0;
+  for (const Pool& pool : pools) {
+    const double next = std::max(level, pool.mean());
+    out.push_back(share * (next - level));
+    out.resize(out.size() + pool.count - 1, 0);
+    level = next;
+  }
+  return out;
 }
 
 }  // namespace
@@ -89,11 +105,9 @@ void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers
       StepSegments cut = Cut(job, p, s);
       if (cut.own.size() == mine.own.size()) others.push_back(std::move(cut));
     }
-    std::vector<double> excess = ExcessOver(mine, others);
+    std::vector<double> excess = Rises(ExcessOver(mine, others), static_cast<double>(amount[s]));
     if (std::all_of(excess.begin(), excess.end(), [](double x) { return x <= 0; })) {
       excess = Proportional(mine.own, static_cast<double>(amount[s]));
-    } else {
-      excess = Denoised(std::move(excess), static_cast<double>(amount[s]));
     }
     for (size_t k = 0; k < excess.size(); ++k) {
       if (excess[k] <= 0 || mine.own[k] <= 0) continue;

@@ -8,11 +8,11 @@
 
 namespace headway::diagnose {
 
-// Takes `amount[s]` (by axis step, 0 = nothing) off the own time of `rank`, where it is longer than its peers': the
-// pieces between two arrivals are compared with the same pieces of `peers` in the same step, and give what their excess
-// has above a threshold, the same for all, above which it adds up to the amount (soft thresholding: what is noise gives
-// nothing). Where the pieces cannot be compared (no peers, or another number of arrivals) they give in proportion to
-// their length. O(n log n) in the marks of the rank and its peers.
+// Takes `amount[s]` (by axis step, 0 = nothing) off the own time of `rank`, where it falls behind its peers: the pieces
+// between two arrivals are compared with the same pieces of `peers` in the same step, and give in proportion to what the
+// sum of their excess rises by, smoothed to rise only (isotonic regression). Where the pieces cannot be compared (no
+// peers, or another number of arrivals) they give in proportion to their length. O(n) in the marks of the rank and its
+// peers in those steps.
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit);
 

@@ -54,10 +54,16 @@ TEST(RemoveOwnTime, ThePieceThatIsLongerGives) {
 }
 
 TEST(RemoveOwnTime, ThoseThatAreLongerByChanceGiveLittle) {
-  // Beyond the peers 4, 0.4, 0.4, 0.4, -0.8 and -0.4 ms, 4 in all: above 0.3 it is 3.7 and three times 0.1. In
-  // proportion to their excess the long one would give 3.1.
+  // Beyond the peers 4, 0.4, 0.4, 0.4, -0.8 and -0.4 ms, and nothing from the last arrival to the end. So far behind:
+  // 4, 4.4, 4.8, 5.2, 4.4, 4 and 4. Rising only: 4, 4.4 and the mean of the other five, 4.48. Of 4 ms they give 4
+  // / 4.48 of 4, 0.4 and 0.08; in proportion to their excess the long piece would give 3.1.
   const std::vector<Nanos> own{Ms(14), Us(10'400), Us(10'400), Us(10'400), Us(9'200), Us(9'600)};
-  ExpectNear(Given(own, Ms(4)), {3.7, 0.1, 0.1, 0.1, 0, 0});
+  ExpectNear(Given(own, Ms(4)), {4 * 4 / 4.48, 0.4 * 4 / 4.48, 0.08 * 4 / 4.48, 0, 0, 0});
+}
+
+TEST(RemoveOwnTime, APieceThatIsCutLaterTakesFromTheNext) {
+  // 6 ms of the third piece are in the second one: 6, 0, 4 and 4 behind are, rising only, 3, 3, 4 and 4.
+  ExpectNear(Given({Ms(10), Ms(16), Ms(4), Ms(14)}, Ms(4)), {0, 3, 0, 1});
 }
 
 TEST(RemoveOwnTime, WithoutPeersInProportionToTheirLength) {

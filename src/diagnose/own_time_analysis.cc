@@ -15,6 +15,7 @@
 #include "diagnose/cause.h"
 #include "diagnose/class_parts.h"
 #include "diagnose/explain.h"
+#include "diagnose/launch_bound.h"
 #include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/pauses.h"
@@ -265,6 +266,7 @@ RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>&
   }
   MergeAlike(in.job, &all_found);
   MergeHosts(in.job, &all_found);
+  WidenLaunchBound(in.job, &all_found);
   return all_found;
 }
 

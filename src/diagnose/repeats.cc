@@ -31,12 +31,14 @@ bool IsSame(const Candidate& a, const Candidate& b) {
   return a.finding.cause == b.finding.cause && !ranks.empty() && a.finding.scope.ranks == ranks && ShareSteps(a, b);
 }
 
-// `a` names more ranks, and says all that `b` says.
+// `a` names more ranks, and says all that `b` says. What a program does it does everywhere, though it shows in other
+// steps elsewhere.
 bool Covers(const Candidate& a, const Candidate& b) {
   const auto& ranks = a.finding.scope.ranks;
   const auto& fewer = b.finding.scope.ranks;
+  const bool of_program = a.finding.cause == "launch-bound" && ShareSteps(a, b);
   return a.finding.cause == b.finding.cause && !fewer.empty() && ranks.size() > fewer.size() &&
-         std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && CostsAsMuch(a, b);
+         std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && (of_program || CostsAsMuch(a, b));
 }
 
 }  // namespace

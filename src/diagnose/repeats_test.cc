@@ -36,6 +36,12 @@ TEST(Repeats, ARankThatIsStruckHarderStays) {
   EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {8, 0, 12})}), "ab");
 }
 
+TEST(Repeats, WhatAProgramDoesShowsNowHereNowThere) {
+  const Candidate all = Of("a", "launch-bound", {0, 1, 2, 3}, {0, 0, 10});
+  EXPECT_EQ(Left({all, Of("b", "launch-bound", {1}, {1, 1, 1})}), "a");
+  EXPECT_EQ(Left({all, Of("b", "launch-bound", {1}, {1, 1, 0})}), "ab");
+}
+
 TEST(Repeats, OtherStepsOtherRanksAndOtherCausesStay) {
   const Candidate all = Of("a", "slow-input", {0, 1, 2, 3}, {10, 0, 0});
   EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {0, 5, 5})}), "ab");
