@@ -52,16 +52,23 @@ Copies CopiesOf(const RankPattern& rank) {
   return out;
 }
 
+// Where in a step the time goes.
+enum class Where : uint8_t { kAtItsBegin, kAllOver };
+
 // A candidate about the ranks whose `cost` (per step) is at least a quarter of the largest; none below 0.5 % of the
 // step.
-bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, Candidate* candidate) {
+bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, Where where, Candidate* candidate) {
   const Nanos most = *std::max_element(cost.begin(), cost.end());
   if (most * 200 < in.job.median_step || most <= 0) return false;
   std::vector<size_t> members;
   for (size_t r = 0; r < cost.size(); ++r) {
     if (cost[r] * 4 < most) continue;
     members.push_back(r);
-    RemoveOwnTime(in.job, r, {}, std::vector<Nanos>(in.job.num_steps(), cost[r]), &candidate->edit);
+    if (where == Where::kAtItsBegin) {
+      RemoveFromStepBegins(in.job, r, cost[r], &candidate->edit);
+    } else {
+      RemoveOwnTime(in.job, r, {}, std::vector<Nanos>(in.job.num_steps(), cost[r]), &candidate->edit);
+    }
   }
   report::Finding& finding = candidate->finding;
   FillScope(in.job, members, &finding.scope);
@@ -84,7 +91,7 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     if (copies.slow > 0) rate = rate == 0 ? copies.slow_rate : std::min(rate, copies.slow_rate);
   }
   Candidate unpinned;
-  if (Begin(in, pageable, &unpinned)) {
+  if (Begin(in, pageable, Where::kAtItsBegin, &unpinned)) {
     report::Finding& f = unpinned.finding;
     f.cause = "unpinned-copy";
     f.id = "unpinned-copy-" + std::to_string(f.scope.ranks.front());
@@ -96,7 +103,7 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     out->candidates.push_back(std::move(unpinned));
   }
   Candidate slow_copy;
-  if (Begin(in, slow, &slow_copy)) {
+  if (Begin(in, slow, Where::kAtItsBegin, &slow_copy)) {
     report::Finding& f = slow_copy.finding;
     f.cause = "slow-copy";
     f.id = "slow-copy-" + std::to_string(f.scope.ranks.front());
@@ -173,7 +180,7 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
   const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
   const double least = (is_sync ? kSyncPercent : kLaunchPercent) / 100 * static_cast<double>(in.job.median_step);
-  if (static_cast<double>(most) < least || !Begin(in, cost, &candidate)) return;
+  if (static_cast<double>(most) < least || !Begin(in, cost, Where::kAllOver, &candidate)) return;
   // A single profiled step is slow to launch by being profiled.
   candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;
   report::Finding& f = candidate.finding;

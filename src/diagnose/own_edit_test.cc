@@ -70,5 +70,16 @@ TEST(RemoveOwnTime, WithoutPeersInProportionToTheirLength) {
   ExpectNear(Given({Ms(10), Ms(20), Ms(10)}, Ms(4), {}), {1, 2, 1});
 }
 
+TEST(RemoveFromStepBegins, TakesWhatComesFirst) {
+  const Job job = Pieces({Ms(3), Ms(10)});
+  replay::SegmentEdit edit;
+  RemoveFromStepBegins(job, 0, Ms(5), &edit);
+  // Of each of the two steps the first piece, 3 ms, and 2 of the next.
+  ASSERT_EQ(edit.own.size(), 4U);
+  for (size_t k = 0; k < 4; ++k) {
+    EXPECT_NEAR(static_cast<double>(edit.own[k].own), k % 2 == 0 ? 0 : 8e6, 2e3) << k;
+  }
+}
+
 }  // namespace
 }  // namespace headway::diagnose

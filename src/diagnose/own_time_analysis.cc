@@ -174,6 +174,26 @@ bool IsOneOfMany(const Job& job, const Cause& cause, const CauseContext& context
          struck > 2 && static_cast<size_t>(struck) * 4 > members.size();
 }
 
+// Of a pipeline of single ranks the inner stages pass for peers. One that calls the function more often, each call no
+// longer than elsewhere, was given more of the program.
+bool HasMoreLayers(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why) {
+  const int32_t stage = job.coordinates[rank].stage;
+  const auto is_other = [&](size_t p) { return job.coordinates[p].stage >= 0 && job.coordinates[p].stage != stage; };
+  if (stage < 0 || peers.empty() || !std::all_of(peers.begin(), peers.end(), is_other)) return false;
+  const bool more_calls = why.node >= 0 && why.node_peer_calls > 0 && why.node_calls * 10 > why.node_peer_calls * 11;
+  if (!more_calls || why.node_peers <= 0) return false;
+  const double calls = static_cast<double>(why.node_calls) / static_cast<double>(why.node_peer_calls);
+  const double time = static_cast<double>(why.node_own) / static_cast<double>(why.node_peers);
+  return time <= 1.1 * calls;
+}
+
+Cause MoreLayers(const Explanation& why) {
+  return {"stage-imbalance", why.function,
+          "It calls " + why.brief + " " + FormatCount(why.node_calls) + " times, other stages " +
+              FormatCount(why.node_peer_calls) + " times, and no call takes longer: it was given more of the program",
+          "move layers from this stage to the others"};
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects,
                         JobCallTimes* calls_of) {
   const Job& job = in.job;
@@ -200,7 +220,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   context.syncs = SyncsPerStep(job, suspect.rank, steps);
   context.peer_syncs = MeanSyncs(job, peers, steps);
-  const Cause cause = NameCause(why, context);
+  const bool more_layers = HasMoreLayers(job, suspect.rank, peers, why);
+  const Cause cause = more_layers ? MoreLayers(why) : NameCause(why, context);
 
   Candidate candidate;
   report::Finding& finding = candidate.finding;
@@ -225,7 +246,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   candidate.excess = suspect.cost;
   // Of ranks that share processors: another process may take its share of them now and then.
   const bool throttled = !context.has_device && cause.name == "slow-host" && !IsSteady(context.when);
-  candidate.at_most_info = cause.name == "shared-host" || cause.name == "launch-bound" || throttled ||
+  if (more_layers) finding.scope.stage = job.coordinates[suspect.rank].stage;
+  candidate.at_most_info = more_layers || cause.name == "shared-host" || cause.name == "launch-bound" || throttled ||
                            IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
   candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
   RemoveOwnTime(job, suspect.rank, peers, suspect.cost, &candidate.edit);

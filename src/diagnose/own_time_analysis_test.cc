@@ -250,5 +250,41 @@ TEST(OwnTime, WhereManyRanksTakeLongerNowAndThenNoneIsToBlame) {
   EXPECT_EQ(loud(4), 0);
 }
 
+// A pipeline of four single ranks on processors. The third one takes half as long again in its operator: by more calls
+// of it, or by longer ones.
+Candidate InnerStage(bool more_calls) {
+  MadeMesh mesh({.ranks = 4, .device = false});
+  mesh.Group("mesh_pp", {0, 1, 2, 3});
+  const std::vector<int> next = mesh.Groups("next", {{0, 1}, {1, 2}, {2, 3}});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      mesh.Work(r, pattern::WorkClass::kCompute, "aten::mm", r == 2 ? Ms(150) : Ms(100),
+                r == 2 && more_calls ? 15 : 10);
+      mesh.Work(r, pattern::WorkClass::kCompute, "aten::add", Ms(10), 10);
+    }
+    for (size_t k = 0; k < next.size(); ++k) mesh.Send(next[k], static_cast<int>(k), 1000, Us(100));
+  }
+  Look look(mesh.Make());
+  const std::vector<Candidate> found = look.Run(RunOwnTimeAnalysis).candidates;
+  return found.empty() ? Candidate{} : found.front();
+}
+
+TEST(OwnTime, AStageThatIsGivenMoreIsNotSlow) {
+  const Candidate found = InnerStage(true);
+  EXPECT_EQ(found.finding.cause, "stage-imbalance");
+  EXPECT_EQ(found.finding.scope.ranks, (std::vector<RankId>{2}));
+  EXPECT_EQ(found.finding.scope.stage, 2);
+  EXPECT_EQ(found.finding.scope.function, "aten::mm");
+  EXPECT_TRUE(found.at_most_info);
+}
+
+TEST(OwnTime, AStageWhoseCallsAreLongerIs) {
+  const Candidate found = InnerStage(false);
+  EXPECT_EQ(found.finding.cause, "slow-host-code");
+  EXPECT_EQ(found.finding.scope.ranks, (std::vector<RankId>{2}));
+  EXPECT_FALSE(found.at_most_info);
+}
+
 }  // namespace
 }  // namespace headway::diagnose
