@@ -2,6 +2,7 @@
 #include "diagnose/repeats.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace headway::diagnose {
 
@@ -31,12 +32,19 @@ bool IsSame(const Candidate& a, const Candidate& b) {
   return a.finding.cause == b.finding.cause && !ranks.empty() && a.finding.scope.ranks == ranks && ShareSteps(a, b);
 }
 
+// Seen by what one rank shows and by what all show, it is the same; the latter sees more of it.
+bool IsOfProgram(const Candidate& candidate) { return candidate.finding.cause == "launch-bound"; }
+
+Nanos Cost(const Candidate& candidate) {
+  return std::accumulate(candidate.excess.begin(), candidate.excess.end(), Nanos{0});
+}
+
 // `a` names more ranks, and says all that `b` says. What a program does it does everywhere, though it shows in other
 // steps elsewhere.
 bool Covers(const Candidate& a, const Candidate& b) {
   const auto& ranks = a.finding.scope.ranks;
   const auto& fewer = b.finding.scope.ranks;
-  const bool of_program = a.finding.cause == "launch-bound" && ShareSteps(a, b);
+  const bool of_program = IsOfProgram(a) && ShareSteps(a, b);
   return a.finding.cause == b.finding.cause && !fewer.empty() && ranks.size() > fewer.size() &&
          std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && (of_program || CostsAsMuch(a, b));
 }
@@ -46,9 +54,13 @@ bool Covers(const Candidate& a, const Candidate& b) {
 void DropRepeats(std::vector<Candidate>* candidates) {
   std::vector<Candidate> different;  // what goes covers nothing itself
   for (Candidate& candidate : *candidates) {
-    const bool is_known = std::any_of(different.begin(), different.end(),
-                                      [&](const Candidate& before) { return IsSame(before, candidate); });
-    if (!is_known) different.push_back(std::move(candidate));
+    const auto known = std::find_if(different.begin(), different.end(),
+                                    [&](const Candidate& before) { return IsSame(before, candidate); });
+    if (known == different.end()) {
+      different.push_back(std::move(candidate));
+    } else if (IsOfProgram(candidate) && Cost(candidate) > Cost(*known)) {
+      *known = std::move(candidate);
+    }
   }
   std::vector<bool> covered;
   for (const Candidate& b : different) {

@@ -40,6 +40,8 @@ TEST(Repeats, WhatAProgramDoesShowsNowHereNowThere) {
   const Candidate all = Of("a", "launch-bound", {0, 1, 2, 3}, {0, 0, 10});
   EXPECT_EQ(Left({all, Of("b", "launch-bound", {1}, {1, 1, 1})}), "a");
   EXPECT_EQ(Left({all, Of("b", "launch-bound", {1}, {1, 1, 0})}), "ab");
+  EXPECT_EQ(Left({all, Of("b", "launch-bound", {0, 1, 2, 3}, {1, 1, 1})}), "a");
+  EXPECT_EQ(Left({all, Of("b", "launch-bound", {0, 1, 2, 3}, {9, 9, 9})}), "b");
 }
 
 TEST(Repeats, OtherStepsOtherRanksAndOtherCausesStay) {

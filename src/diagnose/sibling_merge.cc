@@ -257,19 +257,26 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
   DropJoined(parts, candidates);
 }
 
+// Loaders of so many ranks in a row that are equally slow share a storage.
+constexpr size_t kLeastOfRow = 3;
+
 void MergeHosts(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
-  std::map<std::string, std::vector<size_t>> by_host;
+  std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_host;  // and cause
   for (auto& [rank, candidate] : *candidates) {
     const std::string host = HostOf(candidate.finding);
     std::vector<size_t> ranks = RanksOf(job, candidate.finding);
     const bool one_host = candidate.finding.scope.hosts.size() < 2;
-    if (candidate.finding.cause == "slow-host" && one_host && IsAllOfClass(job, ranks)) {
-      by_host[host].push_back(parts.size());
+    const std::string& cause = candidate.finding.cause;
+    // Storage of a host whose name is known was told class by class.
+    const bool is_input = cause == "slow-input" && host.empty();
+    if (one_host && ((cause == "slow-host" && IsAllOfClass(job, ranks)) || is_input)) {
+      by_host[{host, cause}].push_back(parts.size());
     }
     parts.push_back(PartOf(&candidate, rank, std::move(ranks), true));
   }
-  for (const auto& [host, members] : by_host) {
+  for (const auto& [key, members] : by_host) {
+    const auto& [host, cause] = key;
     std::vector<Part*> here;
     std::vector<size_t> ranks;
     for (const size_t i : members) {
@@ -277,8 +284,9 @@ void MergeHosts(const Job& job, RankCandidates* candidates) {
       ranks.insert(ranks.end(), parts[i].ranks.begin(), parts[i].ranks.end());
     }
     const bool is_host = host.empty() ? AreInARow(job, &ranks) : ranks.size() * 4 >= RanksOnHost(job, host) * 3;
-    if (here.size() < 2 || !is_host) continue;
-    Join(job, here, "slow-host", true, " of one host");
+    const bool is_input = cause == "slow-input";
+    if (here.size() < 2 || !is_host || (is_input && (ranks.size() < kLeastOfRow || !AreAlike(here)))) continue;
+    Join(job, here, cause, true, is_input ? " in a row" : " of one host");
   }
   DropJoined(parts, candidates);
 }

@@ -303,6 +303,20 @@ TEST_F(SiblingMerge, WhereNoFileNamesItsHostRanksInARowAreOne) {
   EXPECT_EQ(MergedHosts(), (Groups{{1, 2}, {4, 5}}));
 }
 
+TEST_F(SiblingMerge, LoadersOfRanksInARowShareAStorage) {
+  const auto merged = [&](const std::vector<size_t>& ranks, bool known) {
+    for (pattern::RankPattern& rank : job_.ranks) rank.comms.host_known = known;
+    candidates_.clear();
+    for (const size_t r : ranks) Add(r, "slow-input", Ms(20));
+    return MergedHosts();
+  };
+  EXPECT_EQ(merged({0, 1, 2, 3}, false), (Groups{{0, 1, 2, 3}}));
+  EXPECT_EQ(candidates_[0].second.finding.cause, "slow-input");
+  EXPECT_EQ(merged({0, 1}, false), (Groups{{0}, {1}}));                  // two are soon in a row
+  EXPECT_EQ(merged({0, 1, 2, 4}, false), (Groups{{0}, {1}, {2}, {4}}));  // no row
+  EXPECT_EQ(merged({0, 1, 2, 3}, true), (Groups{{0}, {1}, {2}, {3}}));   // named hosts were told class by class
+}
+
 TEST_F(SiblingMerge, ARowOfRanksWhoseHostsAreNamedIsNoHost) {
   // Only some findings name a host; the files of ranks 4 to 7 do.
   AddHost({4, 5}, {}, Ms(20));
