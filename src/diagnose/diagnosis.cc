@@ -20,7 +20,10 @@ bool LacksCommunication(const Job& job) {
 std::string WhyNoTime(const Job& job) {
   const bool steps =
       std::any_of(job.ranks.begin(), job.ranks.end(), [](const auto& rank) { return !rank.steps.empty(); });
-  if (steps && job.steps.empty()) return "no step is on half of the ranks or more: their step numbers do not overlap";
+  if (steps && job.steps.empty()) {
+    return "no step is on three quarters of the ranks or more" +
+           (job.steps_apart.empty() ? ": no step of any file is whole" : ": " + job.steps_apart);
+  }
   return "the steps in these files have no length: their clocks say nothing";
 }
 

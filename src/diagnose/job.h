@@ -35,8 +35,9 @@ struct Job {
   replay::SegmentTimes base;  // the graph replayed unchanged
   replay::ReplayError replay_error;
 
-  // The step axis: numbers seen on at least half of the ranks, ascending.
+  // The step axis: numbers seen on at least three quarters of the ranks that have steps, ascending.
   std::vector<int64_t> steps;
+  std::string steps_apart;          // which ranks have other steps, and what is compared; empty where all have the same
   std::vector<int32_t> step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not there
 
   std::vector<Coordinate> coordinates;        // by rank index
