@@ -70,6 +70,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   // Without any length of time there is nothing to compare.
   if (out.job.median_step <= 0) {
     out.not_checked.push_back({"everything", WhyNoTime(out.job)});
+    out.blind_to = WhyNoTime(out.job);
     return out;
   }
   for (const Analysis& analysis : Analyses()) {

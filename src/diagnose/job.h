@@ -17,6 +17,9 @@ namespace headway::diagnose {
 // Where a rank stands in the job's layout; -1 = not known or not that kind of job.
 struct Coordinate {
   int32_t stage = -1;  // pp
+  // Stages were counted among the ranks that have a file, and others have none: stages may be missing between and
+  // before them, so what is equal or greater is known, but no number is.
+  bool stage_unnumbered = false;
   int32_t dp = -1, tp = -1, ep = -1, cp = -1;
 };
 
