@@ -37,14 +37,15 @@ Nanos Early(std::vector<Nanos>* values) {
   return values->empty() ? kNoValue : (*values)[(values->size() - 1) / 8];
 }
 
-// How much later than the early ones of its peers each rank arrived at the first operation of its window; by rank
-// index.
-std::vector<Nanos> FirstLateness(const Job& job) {
-  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), 0);
+// How much later than the early ones of its peers each rank arrived at its first operation in a step (of the window's
+// first step, or behind it where there is none in it), by rank index; kNoValue where it has none.
+std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s) {
+  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), kNoValue);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
+    const int32_t step = job.step_index[r * job.num_steps() + s];
     for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
-      if (instance.start < job.ranks[r].window_start) continue;
+      if (s == 0 ? instance.start < job.ranks[r].window_start : instance.step < 0 || instance.step != step) continue;
       arrival[r] = Align(clock, instance.start);
       break;
     }
@@ -59,6 +60,24 @@ std::vector<Nanos> FirstLateness(const Job& job) {
       const auto i = static_cast<size_t>(r);
       if (arrival[i] != kNoValue) late[i] = arrival[i] - early;
     }
+  }
+  return late;
+}
+
+// The same at the first operation of the window, beyond what the rank is later by in other steps anyway.
+std::vector<Nanos> FirstLateness(const Job& job) {
+  constexpr size_t kEnough = 3, kMostSteps = 16;
+  std::vector<Nanos> late = LatenessAtFirst(job, 0);
+  std::vector<std::vector<Nanos>> others(job.num_ranks());
+  for (size_t s = 1; s < std::min(job.num_steps(), kMostSteps); ++s) {
+    const std::vector<Nanos> now = LatenessAtFirst(job, s);
+    for (size_t r = 0; r < now.size(); ++r) {
+      if (now[r] != kNoValue) others[r].push_back(now[r]);
+    }
+  }
+  for (size_t r = 0; r < late.size(); ++r) {
+    if (late[r] == kNoValue) late[r] = 0;
+    if (others[r].size() >= kEnough) late[r] -= Median(std::move(others[r]));
   }
   return late;
 }

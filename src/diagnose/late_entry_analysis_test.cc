@@ -160,6 +160,29 @@ TEST(LateEntry, AHostBehindThatHoldsNobodyUp) {
   EXPECT_TRUE(IsLateEntry(Ms(40), Ms(100), Ms(100)));  // had it not
 }
 
+// All begin their steps together, but ranks 2 and 3 come to their first meeting 30 ms after their peers, in every step.
+// In the first one they begin 30 ms late; of the 80 ms to that meeting they have `first` before them.
+bool IsLateAtItsFirstMeeting(Nanos first) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (const int r : {2, 3}) mesh.Delay(r, Ms(30));
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r < 2 ? Ms(50) : s == 0 ? first : Ms(80));
+    for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r < 2 ? Ms(80) : Ms(50));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return !look.Run(RunLateEntryAnalysis).candidates.empty();
+}
+
+TEST(LateEntry, WhatItIsAlwaysLaterByAtTheFirstMeetingIsNoLateness) {
+  EXPECT_FALSE(IsLateAtItsFirstMeeting(Ms(50)));  // there 30 ms after the others, as ever
+  EXPECT_TRUE(IsLateAtItsFirstMeeting(Ms(80)));   // there after 60
+}
+
 TEST(LateEntry, ASlowRankWasSlowBeforeTheWindowToo) {
   // It needs 20 ms more in every step, and came 20 ms late: the step before was like the others.
   EXPECT_FALSE(IsLateEntry(Ms(20), Ms(120), Ms(120)));
