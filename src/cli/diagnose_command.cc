@@ -228,6 +228,7 @@ int RunDiagnose(std::span<const std::string> args) {
     }
     const diagnose::Comparison comparison = diagnose::Compare(before, diagnosis);
     extra = diagnose::ComparisonSections(comparison);
+    if (!comparison.unlike.empty()) diagnosis.not_checked.push_back({"all against the baseline", comparison.unlike});
     std::vector<report::Finding> uniform = diagnose::UniformFindings(comparison, diagnosis.job);
     diagnosis.findings.insert(diagnosis.findings.begin(), uniform.begin(), uniform.end());
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "diagnose/compared_ranks.h"
 #include "diagnose/excess.h"
 #include "diagnose/function_view.h"
 #include "diagnose/scope.h"
@@ -21,27 +22,48 @@ namespace {
 // The last step is no whole one where ranks meet (it ends at the last meeting): left out when there are others.
 size_t WholeSteps(const Job& job) { return job.num_steps() > 1 ? job.num_steps() - 1 : job.num_steps(); }
 
-double Cells(const Job& job) { return static_cast<double>(std::max<size_t>(1, WholeSteps(job) * job.num_ranks())); }
+// One of the two runs, as far as it is compared with the other.
+struct Run {
+  const Diagnosis& diagnosis;
+  const Job& job = diagnosis.job;
+  std::set<RankId> compared;    // of a smaller or larger job all ranks, else those with a trace in both runs
+  std::vector<size_t> ranks{};  // their indices here
 
-std::array<Nanos, pattern::kWorkClasses> ByClass(const Job& job) {
+  [[nodiscard]] bool Has(RankId rank) const { return compared.count(rank) > 0; }
+  [[nodiscard]] double Cells() const {
+    return static_cast<double>(std::max<size_t>(1, WholeSteps(job) * ranks.size()));
+  }
+};
+
+Run MakeRun(const Diagnosis& d, const std::set<RankId>& compared) {
+  Run run{.diagnosis = d, .compared = compared};
+  for (size_t r = 0; r < run.job.num_ranks(); ++r) {
+    if (run.Has(run.job.ranks[r].meta.rank)) run.ranks.push_back(r);
+  }
+  return run;
+}
+
+std::array<Nanos, pattern::kWorkClasses> ByClass(const Run& run) {
+  const Job& job = run.job;
   std::array<Nanos, pattern::kWorkClasses> sums{};
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
+  for (const size_t r : run.ranks) {
     for (size_t s = 0; s < WholeSteps(job); ++s) {
       const pattern::Step* step = job.StepOf(r, s);
       if (step == nullptr) continue;
       for (size_t c = 0; c < sums.size(); ++c) sums[c] += step->by_class[c];
     }
   }
-  for (Nanos& sum : sums) sum = static_cast<Nanos>(static_cast<double>(sum) / Cells(job));
+  for (Nanos& sum : sums) sum = static_cast<Nanos>(static_cast<double>(sum) / run.Cells());
   return sums;
 }
 
-Nanos MeanWait(const Diagnosis& d) {
+Nanos MeanWait(const Run& run) {
+  const Diagnosis& d = run.diagnosis;
   Nanos sum = 0;
-  for (size_t r = 0; r < d.job.num_ranks(); ++r) {
+  for (const size_t r : run.ranks) {
     for (size_t s = 0; s < WholeSteps(d.job); ++s) sum += d.waits.wait[r * d.job.num_steps() + s];
   }
-  return static_cast<Nanos>(static_cast<double>(sum) / Cells(d.job));
+  return static_cast<Nanos>(static_cast<double>(sum) / run.Cells());
 }
 
 Nanos StepDeviation(const Job& job) {
@@ -56,26 +78,27 @@ struct Sum {
   double own = 0, calls = 0;
 };
 
-std::map<std::string, Sum> ByFunction(const Job& job) {
+std::map<std::string, Sum> ByFunction(const Run& run) {
+  const Job& job = run.job;
   FunctionView view(job);
   std::vector<size_t> steps;
   for (size_t s = 0; s < WholeSteps(job); ++s) steps.push_back(s);
   std::map<std::string, Sum> sums;
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
+  for (const size_t r : run.ranks) {
     const std::vector<FunctionView::Cell> cells = view.Sum(r, steps);
     for (size_t n = 0; n < cells.size(); ++n) {
       if (cells[n].own == 0) continue;
       const auto node = static_cast<FunctionView::Node>(n);
       Sum& sum = sums[view.Path(node, 32)];
       sum.work_class = view.work_class(node);
-      sum.own += static_cast<double>(cells[n].own) / Cells(job);
-      sum.calls += static_cast<double>(cells[n].calls) / Cells(job);
+      sum.own += static_cast<double>(cells[n].own) / run.Cells();
+      sum.calls += static_cast<double>(cells[n].calls) / run.Cells();
     }
   }
   return sums;
 }
 
-std::vector<FunctionDelta> FunctionDeltas(const Job& before, const Job& after) {
+std::vector<FunctionDelta> FunctionDeltas(const Run& before, const Run& after) {
   std::map<std::string, FunctionDelta> deltas;
   for (const auto& [path, sum] : ByFunction(before)) {
     deltas[path] = {path, sum.work_class, static_cast<Nanos>(sum.own), 0, sum.calls, 0};
@@ -101,11 +124,13 @@ struct Traffic {
   int64_t sized = 0;
 };
 
-std::map<std::string, Traffic> ByCollective(const Job& job) {
+std::map<std::string, Traffic> ByCollective(const Run& run) {
+  const Job& job = run.job;
   std::map<std::string, Traffic> out;
   for (size_t c = 0; c < job.comms.collectives.size(); ++c) {
     const trace::Collective& collective = job.comms.collectives[c];
     const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(collective.group)];
+    if (std::none_of(group.ranks.begin(), group.ranks.end(), [&](RankId rank) { return run.Has(rank); })) continue;
     const std::string name = (group.is_p2p         ? "p2p"
                               : group.desc.empty() ? "group"
                                                    : group.desc) +
@@ -120,11 +145,11 @@ std::map<std::string, Traffic> ByCollective(const Job& job) {
   return out;
 }
 
-std::vector<CollectiveDelta> CollectiveDeltas(const Job& before, const Job& after) {
+std::vector<CollectiveDelta> CollectiveDeltas(const Run& before, const Run& after) {
   std::map<std::string, CollectiveDelta> deltas;
-  const auto fill = [&](const Job& job, bool now) {
-    const auto steps = static_cast<double>(std::max<size_t>(1, job.num_steps()));
-    for (auto& [name, traffic] : ByCollective(job)) {
+  const auto fill = [&](const Run& run, bool now) {
+    const auto steps = static_cast<double>(std::max<size_t>(1, run.job.num_steps()));
+    for (auto& [name, traffic] : ByCollective(run)) {
       CollectiveDelta& delta = deltas[name];
       delta.name = name;
       (now ? delta.count_after : delta.count_before) = static_cast<double>(traffic.transfers.size()) / steps;
@@ -150,21 +175,20 @@ std::map<std::string, std::string> Versions(const Job& job) {
   return out;
 }
 
-std::set<std::string> GroupNames(const Job& job) {
+std::set<std::string> GroupNames(const Run& run) {
   std::set<std::string> out;
-  for (const trace::JobGroup& group : job.comms.groups) {
-    if (!group.is_p2p) out.insert(group.desc + " [" + std::to_string(group.ranks.size()) + "]");
+  for (const trace::JobGroup& group : run.job.comms.groups) {
+    const auto compared = [&](RankId rank) { return run.Has(rank); };
+    if (!group.is_p2p && std::any_of(group.ranks.begin(), group.ranks.end(), compared))
+      out.insert(group.desc + " [" + std::to_string(group.ranks.size()) + "]");
   }
   return out;
 }
 
-std::vector<std::string> Changes(const Job& before, const Job& after, const std::vector<CollectiveDelta>& collectives) {
+std::vector<std::string> Changes(const Run& before, const Run& after, const std::vector<CollectiveDelta>& collectives) {
   std::vector<std::string> out;
-  if (before.world_size != after.world_size) {
-    out.push_back("world size " + std::to_string(before.world_size) + " -> " + std::to_string(after.world_size));
-  }
-  const auto old_versions = Versions(before);
-  const auto new_versions = Versions(after);
+  const auto old_versions = Versions(before.job);
+  const auto new_versions = Versions(after.job);
   for (const auto& [key, value] : new_versions) {
     const auto it = old_versions.find(key);
     if (it != old_versions.end() && it->second != value) out.push_back(key + " " + it->second + " -> " + value);
@@ -190,10 +214,11 @@ std::vector<std::string> Changes(const Job& before, const Job& after, const std:
   return out;
 }
 
-double ShareSlower(const Job& before, const Job& after, Nanos noise) {
-  const auto own = [](const Job& job) {
+double ShareSlower(const Run& before, const Run& after, Nanos noise) {
+  const auto own = [](const Run& run) {
+    const Job& job = run.job;
     std::map<RankId, Nanos> out;
-    for (size_t r = 0; r < job.num_ranks(); ++r) {
+    for (const size_t r : run.ranks) {
       std::vector<Nanos> steps;
       for (size_t s = 0; s < WholeSteps(job); ++s) {
         if (const pattern::Step* step = job.StepOf(r, s)) steps.push_back(OwnTime(*step));
@@ -208,7 +233,7 @@ double ShareSlower(const Job& before, const Job& after, Nanos noise) {
     const auto it = then.find(rank);
     if (it == then.end()) continue;
     ++both;
-    if (time - it->second > std::max(2 * noise, before.median_step / 50)) ++slower;
+    if (time - it->second > std::max(2 * noise, before.job.median_step / 50)) ++slower;
   }
   return both > 0 ? static_cast<double>(slower) / static_cast<double>(both) : 0;
 }
@@ -217,19 +242,24 @@ double ShareSlower(const Job& before, const Job& after, Nanos noise) {
 
 Comparison Compare(const Diagnosis& before, const Diagnosis& after) {
   Comparison out;
+  const ComparedRanks ranks = RanksToCompare(before.job, after.job);
+  out.unlike = ranks.unlike;
+  const Run old_run = MakeRun(before, ranks.before), new_run = MakeRun(after, ranks.after);
   out.step_before = before.job.median_step;
   out.step_after = after.job.median_step;
   out.noise = std::max<Nanos>(out.step_before / 1000,
                               static_cast<Nanos>(std::hypot(static_cast<double>(StepDeviation(before.job)),
                                                             static_cast<double>(StepDeviation(after.job)))));
-  out.class_before = ByClass(before.job);
-  out.class_after = ByClass(after.job);
-  out.wait_before = MeanWait(before);
-  out.wait_after = MeanWait(after);
-  out.functions = FunctionDeltas(before.job, after.job);
-  out.collectives = CollectiveDeltas(before.job, after.job);
-  out.changed = Changes(before.job, after.job, out.collectives);
-  out.share_of_ranks_slower = ShareSlower(before.job, after.job, out.noise);
+  out.class_before = ByClass(old_run);
+  out.class_after = ByClass(new_run);
+  out.wait_before = MeanWait(old_run);
+  out.wait_after = MeanWait(new_run);
+  out.functions = FunctionDeltas(old_run, new_run);
+  out.collectives = CollectiveDeltas(old_run, new_run);
+  out.changed = Changes(old_run, new_run, out.collectives);
+  if (!out.unlike.empty()) out.changed.insert(out.changed.begin(), out.unlike);
+  // Of ranks that are not the same thing none is slower than it was.
+  if (ranks.alike) out.share_of_ranks_slower = ShareSlower(old_run, new_run, out.noise);
   return out;
 }
 

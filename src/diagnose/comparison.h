@@ -32,7 +32,8 @@ struct Comparison {
   Nanos wait_before = 0, wait_after = 0;                                   // part of the communication class
   std::vector<FunctionDelta> functions;                                    // largest change first
   std::vector<CollectiveDelta> collectives;
-  std::vector<std::string> changed;  // versions, world size, groups, shapes: one sentence each
+  std::string unlike;                // why ranks of the runs are not the same, and what was compared; empty = they are
+  std::vector<std::string> changed;  // the same, versions, world size, groups, shapes: one sentence each
   double share_of_ranks_slower = 0;  // ranks (of those in both) whose own time grew beyond the noise
 };
 

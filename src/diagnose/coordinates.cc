@@ -34,9 +34,9 @@ int32_t* Field(Coordinate* c, GroupRole role) {
   return nullptr;
 }
 
-// Stages from p2p pairs: each connected set of ranks, in rank order, is one pipeline when it is a chain (or a ring).
-void StagesFromPairs(std::span<const pattern::RankPattern> ranks, const trace::JobComms& comms,
-                     std::vector<Coordinate>* out) {
+// Connected sets of ranks that send to one another, each in rank order: one pipeline each where it is a chain or a
+// ring.
+std::vector<std::vector<RankId>> Chains(const trace::JobComms& comms) {
   std::map<RankId, RankId> parent;
   const auto find = [&parent](RankId r) {
     while (parent.at(r) != r) r = parent.at(r);
@@ -49,11 +49,45 @@ void StagesFromPairs(std::span<const pattern::RankPattern> ranks, const trace::J
     const RankId b = find(group.ranks[1]);
     parent[std::max(a, b)] = std::min(a, b);
   }
-  std::map<RankId, int32_t> next;
+  std::map<RankId, std::vector<RankId>> chains;
+  for (const auto& [rank, unused] : parent) chains[find(rank)].push_back(rank);
+  std::vector<std::vector<RankId>> out;
+  for (auto& [first, members] : chains) out.push_back(std::move(members));
+  return out;
+}
+
+bool RanksAreMissing(std::span<const pattern::RankPattern> ranks) {
+  int64_t world = 0;
+  for (const pattern::RankPattern& rank : ranks) {
+    world = std::max<int64_t>({world, rank.meta.world_size, rank.meta.rank + 1});
+  }
+  return std::ssize(ranks) < world;
+}
+
+// A missing stage breaks a pipeline into two chains. Those of one part of it are as long and lie side by side.
+bool SideBySide(const std::vector<RankId>& a, const std::vector<RankId>& b) {
+  return a.size() == b.size() && a.size() > 1 && b[0] < a[1];
+}
+
+void StagesFromPairs(std::span<const pattern::RankPattern> ranks, const trace::JobComms& comms,
+                     std::vector<Coordinate>* out) {
+  const bool missing = RanksAreMissing(ranks);
+  const std::vector<std::vector<RankId>> chains = Chains(comms);
   std::map<RankId, int32_t> stage;
-  for (const auto& [rank, unused] : parent) stage[rank] = next[find(rank)]++;
+  std::vector<int32_t> begin;  // of each chain: the stage it begins at
+  int32_t next = 0;
+  for (size_t i = 0; i < chains.size(); ++i) {
+    size_t like = i;
+    for (size_t k = 0; missing && k < i && like == i; ++k) like = SideBySide(chains[k], chains[i]) ? k : i;
+    begin.push_back(!missing ? 0 : like < i ? begin[like] : next);
+    for (size_t k = 0; k < chains[i].size(); ++k) stage[chains[i][k]] = begin[i] + static_cast<int32_t>(k);
+    next = std::max(next, begin[i] + static_cast<int32_t>(chains[i].size()));
+  }
   for (size_t r = 0; r < ranks.size(); ++r) {
-    if (auto it = stage.find(ranks[r].meta.rank); it != stage.end()) (*out)[r].stage = it->second;
+    const auto it = stage.find(ranks[r].meta.rank);
+    if (it == stage.end()) continue;
+    (*out)[r].stage = it->second;
+    (*out)[r].stage_unnumbered = missing;
   }
 }
 

@@ -20,7 +20,10 @@ bool LacksCommunication(const Job& job) {
 std::string WhyNoTime(const Job& job) {
   const bool steps =
       std::any_of(job.ranks.begin(), job.ranks.end(), [](const auto& rank) { return !rank.steps.empty(); });
-  if (steps && job.steps.empty()) return "no step is on half of the ranks or more: their step numbers do not overlap";
+  if (steps && job.steps.empty()) {
+    return "no step is on three quarters of the ranks or more" +
+           (job.steps_apart.empty() ? ": no step of any file is whole" : ": " + job.steps_apart);
+  }
   return "the steps in these files have no length: their clocks say nothing";
 }
 
@@ -67,6 +70,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   // Without any length of time there is nothing to compare.
   if (out.job.median_step <= 0) {
     out.not_checked.push_back({"everything", WhyNoTime(out.job)});
+    out.blind_to = WhyNoTime(out.job);
     return out;
   }
   for (const Analysis& analysis : Analyses()) {

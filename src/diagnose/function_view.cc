@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "diagnose/step_selection.h"
+
 namespace headway::diagnose {
 
 const std::vector<FunctionView::Node>& FunctionView::MapOf(const std::shared_ptr<const pattern::FunctionTable>& table) {
@@ -22,7 +24,10 @@ const std::vector<pattern::FunctionStep>& FunctionView::RowsOf(size_t rank) {
   const pattern::RankPattern& p = job_.ranks[rank];
   if (!p.function_steps.empty() || !job_.load_function_steps) return p.function_steps;
   const auto [it, fresh] = loaded_.try_emplace(rank);
-  if (fresh) it->second = job_.load_function_steps(p.meta.rank);
+  if (fresh) {
+    it->second = job_.load_function_steps(p.meta.rank);
+    KeepSelected(p, &it->second);
+  }
   return it->second;
 }
 

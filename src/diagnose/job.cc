@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "diagnose/common_steps.h"
 #include "diagnose/coordinates.h"
 #include "diagnose/one_job.h"
 #include "diagnose/peers.h"
@@ -21,13 +22,6 @@ Nanos OwnTime(const Step& step) {
 namespace {
 
 void FillSteps(Job* job) {
-  std::map<int64_t, size_t> seen;
-  for (const RankPattern& rank : job->ranks) {
-    for (const Step& step : rank.steps) ++seen[step.number];
-  }
-  for (const auto& [number, count] : seen) {
-    if (count * 2 >= job->ranks.size()) job->steps.push_back(number);
-  }
   job->step_index.assign(job->ranks.size() * job->steps.size(), -1);
   for (size_t r = 0; r < job->ranks.size(); ++r) {
     for (size_t i = 0; i < job->ranks[r].steps.size(); ++i) {
@@ -79,19 +73,6 @@ void FillWorld(Job* job) {
   }
 }
 
-// Files cut off or damaged: what they hold counts, but it is not the whole window.
-void FillDamage(Job* job) {
-  for (const RankPattern& rank : job->ranks) {
-    const bool cut =
-        rank.log.Count("truncated-tail") + rank.log.Count("file-damaged") + rank.log.Count("file-unreadable") > 0;
-    if (!cut) continue;
-    std::string text = "the file of rank " + std::to_string(rank.meta.rank) + " is cut off or damaged";
-    text += rank.steps.empty() ? ", no step of it is whole"
-                               : "; its last step read is #" + std::to_string(rank.steps.back().number);
-    job->doubts.push_back(std::move(text));
-  }
-}
-
 }  // namespace
 
 Job JoinJob(std::vector<RankPattern> ranks, int threads) {
@@ -100,7 +81,11 @@ Job JoinJob(std::vector<RankPattern> ranks, int threads) {
   std::sort(job.ranks.begin(), job.ranks.end(),
             [](const RankPattern& a, const RankPattern& b) { return a.meta.rank < b.meta.rank; });
   FillWorld(&job);
-  FillDamage(&job);
+  CommonSteps common = KeepCommonSteps(&job.ranks);
+  job.steps = std::move(common.numbers);
+  job.steps_apart = std::move(common.apart);
+  job.doubts.insert(job.doubts.end(), common.damage.begin(), common.damage.end());
+  if (!job.steps_apart.empty()) job.doubts.push_back(job.steps_apart);
   FillSteps(&job);
   // JoinComms reads the rows in place: they are moved out of the patterns and back.
   std::vector<trace::RankComms> comms;

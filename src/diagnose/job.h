@@ -17,6 +17,9 @@ namespace headway::diagnose {
 // Where a rank stands in the job's layout; -1 = not known or not that kind of job.
 struct Coordinate {
   int32_t stage = -1;  // pp
+  // Stages were counted among the ranks that have a file, and others have none: stages may be missing between and
+  // before them, so what is equal or greater is known, but no number is.
+  bool stage_unnumbered = false;
   int32_t dp = -1, tp = -1, ep = -1, cp = -1;
 };
 
@@ -35,8 +38,9 @@ struct Job {
   replay::SegmentTimes base;  // the graph replayed unchanged
   replay::ReplayError replay_error;
 
-  // The step axis: numbers seen on at least half of the ranks, ascending.
+  // The step axis: numbers seen on at least three quarters of the ranks that have steps, ascending.
   std::vector<int64_t> steps;
+  std::string steps_apart;          // which ranks have other steps, and what is compared; empty where all have the same
   std::vector<int32_t> step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not there
 
   std::vector<Coordinate> coordinates;        // by rank index

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that enter the window later than the others: the first waits in it have their cause before it.
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/scope.h"
+#include "trace/comm_sequence.h"
 
 namespace headway::diagnose {
 
@@ -35,14 +37,15 @@ Nanos Early(std::vector<Nanos>* values) {
   return values->empty() ? kNoValue : (*values)[(values->size() - 1) / 8];
 }
 
-// How much later than the early ones of its peers each rank arrived at the first operation of its window; by rank
-// index.
-std::vector<Nanos> FirstLateness(const Job& job) {
-  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), 0);
+// How much later than the early ones of its peers each rank arrived at its first operation in a step (of the window's
+// first step, or behind it where there is none in it), by rank index; kNoValue where it has none.
+std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s) {
+  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), kNoValue);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
+    const int32_t step = job.step_index[r * job.num_steps() + s];
     for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
-      if (instance.start < job.ranks[r].window_start) continue;
+      if (s == 0 ? instance.start < job.ranks[r].window_start : instance.step < 0 || instance.step != step) continue;
       arrival[r] = Align(clock, instance.start);
       break;
     }
@@ -61,6 +64,24 @@ std::vector<Nanos> FirstLateness(const Job& job) {
   return late;
 }
 
+// The same at the first operation of the window, beyond what the rank is later by in other steps anyway.
+std::vector<Nanos> FirstLateness(const Job& job) {
+  constexpr size_t kEnough = 3, kMostSteps = 16;
+  std::vector<Nanos> late = LatenessAtFirst(job, 0);
+  std::vector<std::vector<Nanos>> others(job.num_ranks());
+  for (size_t s = 1; s < std::min(job.num_steps(), kMostSteps); ++s) {
+    const std::vector<Nanos> now = LatenessAtFirst(job, s);
+    for (size_t r = 0; r < now.size(); ++r) {
+      if (now[r] != kNoValue) others[r].push_back(now[r]);
+    }
+  }
+  for (size_t r = 0; r < late.size(); ++r) {
+    if (late[r] == kNoValue) late[r] = 0;
+    if (others[r].size() >= kEnough) late[r] -= Median(std::move(others[r]));
+  }
+  return late;
+}
+
 // How much later than others a rank begins its steps.
 struct Skew {
   Nanos first = 0;  // the first one, against the early ones
@@ -68,49 +89,106 @@ struct Skew {
   Nanos noise = 0;  // how much the others vary (DeviationOf); 0 where there are under three
 };
 
-// Starts of step s on all ranks, aligned; kNoValue where a rank lacks it.
-std::vector<Nanos> StartsOf(const Job& job, size_t s) {
-  std::vector<Nanos> out(job.num_ranks(), kNoValue);
+// Starts of the same step on all ranks, aligned; kNoValue where a rank lacks it.
+using Starts = std::vector<Nanos>;
+
+// Those of all steps but the window's first: what was not selected tells of a rank's place as well. Of the step that
+// the recording begins with it is just not known who came late to it.
+std::vector<Starts> OtherStarts(const Job& job) {
+  std::map<int64_t, Starts> of_step;
+  const auto add = [&](size_t r, const pattern::Step& step) {
+    Starts& starts = of_step.try_emplace(step.number, job.num_ranks(), kNoValue).first->second;
+    starts[r] = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step.start);
+  };
   for (size_t r = 0; r < job.num_ranks(); ++r) {
-    const pattern::Step* step = job.StepOf(r, s);
-    if (step == nullptr) continue;
-    out[r] = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step->start);
+    for (const pattern::Step& step : job.ranks[r].unread_steps) add(r, step);
   }
+  if (!of_step.empty() && of_step.begin()->first < job.steps.front()) of_step.erase(of_step.begin());
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    for (size_t s = 1; s < job.num_steps(); ++s) {
+      if (const pattern::Step* step = job.StepOf(r, s)) add(r, *step);
+    }
+  }
+  std::vector<Starts> out;
+  for (auto& [number, starts] : of_step) out.push_back(std::move(starts));
   return out;
 }
 
 // Where most ranks begin: the lower middle, so that of two ranks the later one is late.
-Nanos UsualStart(std::vector<Nanos> starts) {
+Nanos UsualStart(Starts starts) {
   std::erase(starts, kNoValue);
   if (starts.empty()) return kNoValue;
   std::sort(starts.begin(), starts.end());
   return starts[(starts.size() - 1) / 2];
 }
 
-std::vector<Skew> Skews(const Job& job) {
-  std::vector<Skew> out(job.num_ranks());
-  const Nanos usual = UsualStart(job.graph.chain_start);
-  std::vector<std::vector<Nanos>> later(job.num_ranks());
-  for (size_t s = 1; s < job.num_steps(); ++s) {
-    const std::vector<Nanos> starts = StartsOf(job, s);
-    const Nanos middle = UsualStart(starts);
-    for (size_t r = 0; r < starts.size(); ++r) {
-      if (starts[r] != kNoValue) later[r].push_back(starts[r] - middle);
+// Whether ranks of the job hand something on to one another, so that one begins after the other by design: messages
+// that were paired, or rows that can be nothing else.
+bool IsPipeline(const Job& job) {
+  const auto has_stage = [](const Coordinate& c) { return c.stage >= 0; };
+  if (std::any_of(job.coordinates.begin(), job.coordinates.end(), has_stage)) return true;
+  int64_t messages = 0;
+  for (const pattern::RankPattern& rank : job.ranks) {
+    for (const trace::CommInstance& row : rank.comms.instances) {
+      messages += trace::IsOneWay(row.op) || trace::NamesNoPeer(row.op) ? 1 : 0;
     }
   }
+  for (const trace::Collective& c : job.comms.collectives) {
+    const bool of_all = !job.comms.groups[static_cast<size_t>(c.group)].is_p2p && trace::NamesNoPeer(c.op);
+    messages -= of_all ? std::ssize(c.members) : 0;  // an all-to-all
+  }
+  return messages > 0;
+}
+
+// What the ranks of a pipeline whose usual places are not known are held against: those of their own stage.
+void HoldAgainstStage(const Job& job, const std::vector<char>& known, std::vector<Skew>* skews) {
+  if (!IsPipeline(job)) return;
+  std::map<int32_t, std::vector<size_t>> stages;
+  for (size_t r = 0; r < skews->size(); ++r) {
+    if (known[r] == 0 && job.StepOf(r, 0) != nullptr) stages[job.coordinates[r].stage].push_back(r);
+  }
+  for (const auto& [stage, ranks] : stages) {
+    std::vector<Nanos> starts;
+    for (const size_t r : ranks) starts.push_back(job.graph.chain_start[r]);
+    const Nanos early = Early(&starts);
+    for (const size_t r : ranks) (*skews)[r].first = stage < 0 ? 0 : job.graph.chain_start[r] - early;
+  }
+}
+
+std::vector<Skew> Skews(const Job& job) {
+  std::vector<Skew> out(job.num_ranks());
+  // A rank whose own steps begin elsewhere has not entered this one late.
+  Starts starts_here = job.graph.chain_start;
+  for (size_t r = 0; r < starts_here.size(); ++r) {
+    if (job.StepOf(r, 0) == nullptr) starts_here[r] = kNoValue;
+  }
+  const Nanos usual = UsualStart(starts_here);
+  std::vector<std::vector<Nanos>> others(job.num_ranks());
+  for (const Starts& starts : OtherStarts(job)) {
+    const Nanos middle = UsualStart(starts);
+    for (size_t r = 0; r < starts.size(); ++r) {
+      if (starts[r] != kNoValue) others[r].push_back(starts[r] - middle);
+    }
+  }
+  std::vector<char> known(job.num_ranks(), 0);
   for (size_t r = 0; r < out.size(); ++r) {
-    out[r].first = job.graph.chain_start[r] - usual;
-    if (later[r].size() < 3) continue;  // too few to tell a place in the program from chance
-    out[r].usual = Median(later[r]);
+    if (starts_here[r] == kNoValue) continue;
+    out[r].first = starts_here[r] - usual;
+    if (others[r].size() < 3) continue;  // too few to tell a place in the program from chance
+    known[r] = 1;
+    out[r].usual = Median(others[r]);
     std::vector<Nanos> away;
-    for (const Nanos x : later[r]) away.push_back(x - out[r].usual);
+    for (const Nanos x : others[r]) away.push_back(x - out[r].usual);
     out[r].noise = DeviationOf(std::move(away));
   }
   // Their places taken into account.
   std::vector<Nanos> late;
-  for (const Skew& skew : out) late.push_back(skew.first - skew.usual);
+  for (size_t r = 0; r < out.size(); ++r) {
+    if (starts_here[r] != kNoValue) late.push_back(out[r].first - out[r].usual);
+  }
   const Nanos early = late.empty() ? 0 : Early(&late);
-  for (Skew& skew : out) skew.first -= early;
+  for (size_t r = 0; r < out.size(); ++r) out[r].first -= starts_here[r] != kNoValue ? early : 0;
+  HoldAgainstStage(job, known, &out);
   return out;
 }
 
@@ -134,7 +212,10 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (job.num_ranks() < 2 || job.steps.empty() || job.comms.collectives.empty()) return;
   const std::vector<Nanos>& start = job.graph.chain_start;
   const std::vector<Skew> skews = Skews(job);
-  std::vector<Nanos> sorted = start;
+  std::vector<Nanos> sorted;
+  for (size_t r = 0; r < start.size(); ++r) {
+    if (job.StepOf(r, 0) != nullptr) sorted.push_back(start[r]);
+  }
   std::sort(sorted.begin(), sorted.end());
   // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
   const std::vector<Nanos> met = FirstLateness(job);

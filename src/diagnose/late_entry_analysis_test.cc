@@ -5,6 +5,7 @@
 #include "diagnose/analyses.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/made_mesh.h"
+#include "diagnose/step_selection.h"
 
 namespace headway::diagnose {
 namespace {
@@ -42,6 +43,45 @@ TEST(LateEntry, WhatComesOnTopOfItIs) {
   EXPECT_EQ(d.findings[0].scope.ranks, (std::vector<RankId>{2, 3}));
   EXPECT_NEAR(static_cast<double>(d.findings[0].recoverable_per_step), 40e6 / 6, 1e4);
   EXPECT_EQ(d.findings[0].worst_step, Ms(40));
+}
+
+// Of one step nothing tells where a rank usually begins but the steps beside it, selected or not.
+TEST(LateEntry, StepsThatWereNotSelectedTellThePlace) {
+  const auto late_of_step = [](Nanos late, int step) {
+    std::vector<pattern::RankPattern> ranks = Make(late);
+    for (pattern::RankPattern& rank : ranks) SelectSteps(step, step, &rank);
+    Look look(std::move(ranks));
+    const std::vector<Candidate> found = look.Run(RunLateEntryAnalysis).candidates;
+    return found.empty() ? std::vector<RankId>{} : found[0].finding.scope.ranks;
+  };
+  EXPECT_EQ(late_of_step(0, 4), std::vector<RankId>{});
+  EXPECT_EQ(late_of_step(0, 0), std::vector<RankId>{});
+  EXPECT_EQ(late_of_step(Ms(40), 0), (std::vector<RankId>{2, 3}));
+  EXPECT_EQ(late_of_step(Ms(40), 3), std::vector<RankId>{});  // it was caught up at the first dp all-reduce
+}
+
+// A pipeline of four with one micro-batch, two steps: 40 ms forward and 80 back on each stage, nothing over all ranks.
+// The last stage is done first and begins its next step, each other one 81 ms after the one behind it: so the two in
+// the middle, which do the same, begin 81 ms apart by design. Of one other step that cannot be known.
+TEST(LateEntry, ThePlaceInAPipelineIsUnknownRatherThanLate) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> next = mesh.Groups("", {{0, 1}, {1, 2}, {2, 3}});
+  for (int s = 0; s < 3; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      mesh.Compute(r, Ms(40));
+      if (r < 3) mesh.Send(next[static_cast<size_t>(r)], r, 1000, Ms(1));
+    }
+    for (int r = 3; r >= 0; --r) {
+      mesh.Compute(r, Ms(80));
+      if (r > 0) mesh.Send(next[static_cast<size_t>(r) - 1], r, 1000, Ms(1));
+    }
+  }
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  for (pattern::RankPattern& rank : ranks) SelectSteps(1, 2, &rank);
+  Look look(std::move(ranks));
+  ASSERT_EQ(look.job.peer_class[1], look.job.peer_class[2]);
+  EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
 }
 
 TEST(LateEntry, WithoutAPlaceOfTheirOwnAllOfItIs) {
@@ -118,6 +158,29 @@ TEST(LateEntry, AHostBehindThatHoldsNobodyUp) {
   // It begins 40 ms after the others, and has caught up at the first meeting: its host marks the step later.
   EXPECT_FALSE(IsLateEntry(Ms(40), Ms(60), Ms(100)));
   EXPECT_TRUE(IsLateEntry(Ms(40), Ms(100), Ms(100)));  // had it not
+}
+
+// All begin their steps together, but ranks 2 and 3 come to their first meeting 30 ms after their peers, in every step.
+// In the first one they begin 30 ms late; of the 80 ms to that meeting they have `first` before them.
+bool IsLateAtItsFirstMeeting(Nanos first) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (const int r : {2, 3}) mesh.Delay(r, Ms(30));
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r < 2 ? Ms(50) : s == 0 ? first : Ms(80));
+    for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r < 2 ? Ms(80) : Ms(50));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return !look.Run(RunLateEntryAnalysis).candidates.empty();
+}
+
+TEST(LateEntry, WhatItIsAlwaysLaterByAtTheFirstMeetingIsNoLateness) {
+  EXPECT_FALSE(IsLateAtItsFirstMeeting(Ms(50)));  // there 30 ms after the others, as ever
+  EXPECT_TRUE(IsLateAtItsFirstMeeting(Ms(80)));   // there after 60
 }
 
 TEST(LateEntry, ASlowRankWasSlowBeforeTheWindowToo) {

@@ -39,7 +39,8 @@ std::string JobLine(const Job& job) {
   const std::vector<std::string> hosts = HostNames(job);
   if (!hosts.empty()) line += " on " + Counted(static_cast<int64_t>(hosts.size()), "host");
   if (job.steps.empty()) {
-    line += ", no steps marked";
+    const bool any = std::any_of(job.ranks.begin(), job.ranks.end(), [](const auto& r) { return !r.steps.empty(); });
+    line += any ? ", no common step" : ", no steps marked";
   } else {
     line +=
         ", " + Counted(static_cast<int64_t>(job.num_steps()), "step") + " read (#" + std::to_string(job.steps.front());
@@ -135,7 +136,7 @@ std::vector<report::RankPlace> Places(const Job& job) {
     places.push_back({job.ranks[r].meta.rank,
                       job.ranks[r].comms.host_known ? job.ranks[r].meta.host : "",
                       "",
-                      {c.stage, c.dp, c.tp, c.ep, c.cp}});
+                      {c.stage_unnumbered ? -1 : c.stage, c.dp, c.tp, c.ep, c.cp}});
   }
   return places;
 }

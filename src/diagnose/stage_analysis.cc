@@ -24,7 +24,8 @@ constexpr int kNaturalPercentOfLast = 50;
 constexpr double kSlow = 1.05;  // calls of a stage that take so much longer are slow ones
 
 struct Stage {
-  int32_t number = 0;
+  int32_t number = 0;     // for the order among stages; the stage's own where `is_number`
+  bool is_number = true;  // else stages are missing, and only its ranks name it
   std::vector<size_t> ranks;
   std::vector<Nanos> own;  // by axis step: median over its ranks; kNoValue where none has the step
 };
@@ -35,6 +36,7 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
     const int32_t number = in.job.coordinates[r].stage;
     if (number < 0) continue;
     stages[number].number = number;
+    stages[number].is_number = !in.job.coordinates[r].stage_unnumbered;
     stages[number].ranks.push_back(r);
   }
   std::vector<Stage> out;
@@ -84,16 +86,18 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   // Layers are not cut differently by what a stage waits for its batches.
   const bool is_input = why.by_class[static_cast<size_t>(pattern::WorkClass::kInput)] * 10 >= why.total * 6;
   finding.cause = is_input ? "slow-input" : "stage-imbalance";
-  finding.id = finding.cause + "-stage-" + std::to_string(stage.number);
   FillScope(job, stage.ranks, &finding.scope);
-  finding.scope.stage = stage.number;
+  const std::string number = std::to_string(stage.number);
+  finding.id = finding.cause + (stage.is_number ? "-stage-" + number : "-" + std::to_string(finding.scope.ranks[0]));
+  if (stage.is_number) finding.scope.stage = stage.number;
   finding.scope.function = why.function;
   finding.when = ClassifyWhen(excess, job.steps);
-  finding.headline = "stage " + std::to_string(stage.number) + ", " + Who(job, finding.scope);
+  finding.headline = (stage.is_number ? "stage " + number + ", " : "the stage of ") + Who(job, finding.scope);
   const bool some = finding.when.kind != report::WhenKind::kPersistent;
-  finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of stage ") +
-                     std::to_string(stage.number) + " take " + Milliseconds(Median(At(stage.own, steps))) +
-                     " of own time per step, the other stages " + Milliseconds(Median(others)) +
+  finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of ") +
+                     (stage.is_number ? "stage " + number : "this stage") + " take " +
+                     Milliseconds(Median(At(stage.own, steps))) + " of own time per step, the other stages " +
+                     (stage.is_number ? "" : "that have traces ") + Milliseconds(Median(others)) +
                      (why.function.empty() ? "" : ", mostly in " + why.brief) + ".";
   finding.suggestion = is_input ? "more loader workers and prefetching on the ranks of this stage"
                                 : "move layers from this stage to the others";

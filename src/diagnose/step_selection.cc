@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/step_selection.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace headway::diagnose {
@@ -33,7 +34,10 @@ void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank) {
   std::vector<int32_t> place(rank->steps.size(), -1);  // old index -> new one
   std::vector<pattern::Step> steps;
   for (size_t i = 0; i < rank->steps.size(); ++i) {
-    if (rank->steps[i].number < first || rank->steps[i].number > last) continue;
+    if (rank->steps[i].number < first || rank->steps[i].number > last) {
+      rank->unread_steps.push_back(rank->steps[i]);
+      continue;
+    }
     place[i] = static_cast<int32_t>(steps.size());
     steps.push_back(rank->steps[i]);
   }
@@ -59,6 +63,16 @@ void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank) {
     rank->window_start = rank->steps.front().start;
     rank->window_end = rank->steps.back().end;
   }
+}
+
+void KeepSelected(const pattern::RankPattern& rank, std::vector<pattern::FunctionStep>* rows) {
+  if (rank.unread_steps.empty()) return;
+  std::vector<std::pair<Nanos, int32_t>> all;  // start, new index
+  for (size_t i = 0; i < rank.steps.size(); ++i) all.emplace_back(rank.steps[i].start, static_cast<int32_t>(i));
+  for (const pattern::Step& step : rank.unread_steps) all.emplace_back(step.start, -1);
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (pattern::FunctionStep& row : *rows) row.step = all[static_cast<size_t>(row.step)].second;
+  std::erase_if(*rows, [](const pattern::FunctionStep& row) { return row.step < 0; });
 }
 
 }  // namespace headway::diagnose

@@ -19,4 +19,7 @@ namespace headway::diagnose {
 // trace.
 void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank);
 
+// Renumbers rows of all steps of a rank (read again from its file) to those that were selected since; the others go.
+void KeepSelected(const pattern::RankPattern& rank, std::vector<pattern::FunctionStep>* rows);
+
 }  // namespace headway::diagnose

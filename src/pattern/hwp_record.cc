@@ -222,8 +222,8 @@ void SumsFields(Io& io, Sums& sums) {
 // All but the columns, the table and the log.
 template <typename Io, typename Pattern>
 void PatternFields(Io& io, Pattern& pattern) {
-  auto& [meta, steps, step_splits, steps_marked, has_device, function_table, functions, function_steps, comms,
-         window_start, window_end, events, device_all, device_linked, linked_only, unknown_name_time, overhead,
+  auto& [meta, steps, unread_steps, step_splits, steps_marked, has_device, function_table, functions, function_steps,
+         comms, window_start, window_end, events, device_all, device_linked, linked_only, unknown_name_time, overhead,
          thinned_instances, log] = pattern;
   MetaFields(io, meta);
   CommsFields(io, comms);

@@ -92,11 +92,12 @@ inline bool Same(const trace::ImportLog& x, const trace::ImportLog& y) {
 
 // The name of the first member that differs; empty = equal.
 inline std::string FirstDifference(const RankPattern& x, const RankPattern& y) {
-  const auto& [meta, steps, step_splits, steps_marked, has_device, function_table, functions, function_steps, comms,
-               window_start, window_end, events, device_all, device_linked, linked_only, unknown_name_time, overhead,
-               thinned_instances, log] = x;
+  const auto& [meta, steps, unread_steps, step_splits, steps_marked, has_device, function_table, functions,
+               function_steps, comms, window_start, window_end, events, device_all, device_linked, linked_only,
+               unknown_name_time, overhead, thinned_instances, log] = x;
   if (!Same(meta, y.meta)) return "meta";
   if (!Same(steps, y.steps)) return "steps";
+  if (!Same(unread_steps, y.unread_steps)) return "unread_steps";
   if (*function_table != *y.function_table) return "function_table";
   if (functions != y.functions) return "functions";
   if (!Same(function_steps, y.function_steps)) return "function_steps";

@@ -123,6 +123,7 @@ struct StepSplit {
 struct RankPattern {
   trace::RankMeta meta;  // without lanes' rows; `source` is the trace's
   std::vector<Step> steps;
+  std::vector<Step> unread_steps;      // recorded, but a selection left them out: they tell where a rank usually is
   std::vector<StepSplit> step_splits;  // of a trace where asked for; pattern files do not hold them
   bool steps_marked = true;            // false: no marks in the file, the window is one step or steps were inferred
   bool has_device = false;             // device rows exist

@@ -279,8 +279,22 @@ TEST(JoinComms, RowsOfImpossibleGroupsAreCounted) {
   EXPECT_EQ(CountMixed(job, joined), 0);
 }
 
-// Traces of older versions: a stream a group and nothing that names group, host or size. The hosts' clocks lie far
-// apart and drift; a group is known by its ends, which agree within microseconds whatever the clocks.
+// As older versions wrote them: a stream a group, and nothing that names group, host or size.
+void ForgetNames(TestJob* job) {
+  for (RankComms& rank : job->ranks) {
+    rank.host.clear();
+    rank.host_known = false;
+    int64_t stream = 20;
+    for (LocalGroup& group : rank.groups) group = {.lane = group.lane, .lane_tid = stream += 4, .is_device = true};
+    for (CommInstance& row : rank.instances) {
+      row.bytes = -1;
+      row.seq = -1;
+    }
+  }
+}
+
+// The hosts' clocks lie far apart and drift; a group is known by its ends, which agree within microseconds whatever the
+// clocks.
 TEST(JoinComms, GroupsOfUnnamedStreamsOnHostsWithoutName) {
   TestJobSpec spec;
   spec.dims = {{"dp", 4}, {"tp", 2}};
@@ -291,16 +305,7 @@ TEST(JoinComms, GroupsOfUnnamedStreamsOnHostsWithoutName) {
   spec.offset = {0, 40 * kMillisecond, -35 * kMillisecond, 9 * kMillisecond};
   spec.drift = {0, 80e-6, -90e-6, 30e-6};
   TestJob job = MakeTestJob(spec);
-  for (RankComms& rank : job.ranks) {
-    rank.host.clear();
-    rank.host_known = false;
-    int64_t stream = 20;
-    for (LocalGroup& group : rank.groups) group = {.lane = group.lane, .lane_tid = stream += 4, .is_device = true};
-    for (CommInstance& row : rank.instances) {
-      row.bytes = -1;
-      row.seq = -1;
-    }
-  }
+  ForgetNames(&job);
   const JobComms joined = JoinComms(job.ranks, 8);
   EXPECT_EQ(CountMixed(job, joined), 0);
   EXPECT_EQ(joined.unmatched_instances, 0);
@@ -308,6 +313,31 @@ TEST(JoinComms, GroupsOfUnnamedStreamsOnHostsWithoutName) {
   EXPECT_TRUE(HasGroup(joined, {1, 3, 5, 7}, "", false));
   EXPECT_TRUE(HasGroup(joined, {4, 5}, "", false));
   ASSERT_EQ(joined.clocks.size(), 8u);
+}
+
+// Of a mesh of 4 x 4 the ranks 3, 5, 8, 9, 10 have files: of those the world is all that any two share on a stream but
+// 8 to 10 (a row) and 5, 9 (a column), which is no even partition of the five. Ranks of a mesh run in step, so all five
+// overlap in every operation; their ends lie apart by what their ways to it differ (up to 0.1 ms), though, where
+// members end within 10 us of each other.
+TEST(JoinComms, RanksInStepWhosePartnersAreMissingAreNoGroup) {
+  TestJobSpec spec;
+  spec.dims = {{"dp", 4}, {"tp", 4}};
+  spec.device = true;
+  spec.declared = false;
+  spec.compute = 100 * kMicrosecond;
+  spec.ranks_per_host = 2;
+  TestJob job = MakeTestJob(spec);
+  ForgetNames(&job);
+  TestJob some;
+  for (const size_t r : {3, 5, 8, 9, 10}) {
+    some.ranks.push_back(job.ranks[r]);
+    some.truth.push_back(job.truth[r]);
+  }
+  const JobComms joined = JoinComms(some.ranks, 16);
+  EXPECT_EQ(CountMixed(some, joined), 0);
+  ASSERT_EQ(joined.groups.size(), 1u);
+  EXPECT_EQ(joined.groups.front().ranks.size(), 16u);  // the world: six steps, one operation in each
+  EXPECT_EQ(joined.collectives.size(), 6u);
 }
 
 }  // namespace

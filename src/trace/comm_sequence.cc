@@ -281,15 +281,18 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
   // Without a known offset: any under which all overlap will do, or the line on which most ends lie.
   Nanos least = std::numeric_limits<Nanos>::min(), most = std::numeric_limits<Nanos>::max();
   std::vector<EndPair> ends;
+  std::vector<Nanos> shorter;
   for (int32_t j = 0; j < count; ++j) {
     const CommInstance& mine = member[row(j)];
     const CommInstance& theirs = reference[row(j) + fit.shift];
+    shorter.push_back(std::min(mine.end - mine.start, theirs.end - theirs.start));
     least = std::max(least, mine.start - theirs.end);
     most = std::min(most, mine.end - theirs.start);
     if (j % (1 + count / kEnds) == 0) ends.push_back({theirs.end, mine.end});
   }
   const EndAgreement agreement = AgreementOfEnds(ends);
   out.scatter = agreement.scatter;
+  out.shorter = LowerMedian(&shorter);
   const auto overlapping_at = [&](const auto& difference) {
     int32_t overlapping = 0;
     for (int32_t j = 0; j < count; ++j) {

@@ -98,6 +98,7 @@ struct Togetherness {
   double overlapping = 0;  // share of corresponding rows that overlap
   Nanos jitter = 0;        // median distance of ends
   Nanos scatter = 0;       // the same whatever the clocks, drift included
+  Nanos shorter = 0;       // median time that the quicker of the two spends in an operation: its transfer at most
 };
 [[nodiscard]] Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member,
                                          std::optional<Nanos> offset);

@@ -80,7 +80,7 @@ class LaneClusterer {
       for (size_t other = leader + 1; other < n; ++other) {
         if (taken[other] != 0) continue;
         const Togetherness& t = Judge(leader, other);
-        if (t.overlapping < kAlwaysTogether || t.score < kAgrees) continue;
+        if (t.overlapping < kAlwaysTogether || t.score < kAgrees || EndApart(leader, t)) continue;
         near.emplace_back(OnDevice(leader) ? 0 : -t.overlapping, OnDevice(leader) ? t.scatter : t.jitter, other);
       }
       if (near.size() + 1 < size) return {};
@@ -115,6 +115,18 @@ class LaneClusterer {
   }
   static Nanos MostScatter(Nanos least) { return 3 * least + 10 * kMicrosecond; }
 
+  // Whoever is nearest may be near only by comparison, if all that are left are strangers: ranks in step whose partners
+  // have no file end tens of microseconds apart. Behind slow links members scatter with the sizes of what they move, by
+  // under a four-hundredth of the transfer. Where rows are too few for a line through their ends, clocks may drift.
+  [[nodiscard]] bool EndApart(size_t leader, const Togetherness& t) const {
+    constexpr Nanos kApart = 20 * kMicrosecond, kShareOfTransfer = 400, kShareOfSpan = 20'000;  // 50 us in a second
+    if (!OnDevice(leader)) return false;
+    const CommSequence rows = (*units_)[leader].Sequence();
+    const Nanos span = rows[rows.size() - 1].end - rows[0].end;
+    const Nanos drift = static_cast<size_t>(rows.size()) < kFewRows ? span / kShareOfSpan : 0;
+    return t.scatter > kApart + t.shorter / kShareOfTransfer + drift;
+  }
+
   [[nodiscard]] bool OnDevice(size_t unit) const { return (*units_)[unit].lanes->is_device; }
 
   // Every member with its neighbour in the part; the leader was checked with all.
@@ -124,6 +136,7 @@ class LaneClusterer {
     const Nanos most = MostScatter(judge(part[0], part[1]).scatter);
     for (size_t k = 1; k + 1 < part.size(); ++k) {
       const Togetherness& t = judge(part[k], part[k + 1]);
+      if (EndApart(part[k], t)) return false;
       if (by_scatter ? t.scatter > most : t.overlapping < kAlwaysTogether) return false;
     }
     return true;

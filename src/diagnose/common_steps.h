@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which steps can be compared between ranks: whole ones that nearly all of them have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pattern/pattern.h"
+
+namespace headway::diagnose {
+
+struct CommonSteps {
+  std::vector<int64_t> numbers;     // on three quarters of the ranks that have steps, or more; ascending
+  std::vector<std::string> damage;  // files cut off: a sentence each
+  std::string apart;                // which ranks have which other steps; empty where all have the same
+};
+
+// Takes out of the patterns what is not to be compared (it becomes unread_steps): of a file that was cut off the step
+// in which its communication or its device rows end and what follows, of each rank the steps before and behind the
+// common ones. A rank may be left without any. O(steps + communication rows).
+[[nodiscard]] CommonSteps KeepCommonSteps(std::vector<pattern::RankPattern>* ranks);
+
+}  // namespace headway::diagnose

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks whose files do not hold the same steps.
+#include "diagnose/common_steps.h"
+
+#include <gtest/gtest.h>
+
+#include "diagnose/diagnosis.h"
+#include "diagnose/made_job.h"
+#include "diagnose/step_selection.h"
+
+namespace headway::diagnose {
+namespace {
+
+// A healthy job of four ranks and ten steps, of which each rank recorded those that `has` names.
+std::vector<pattern::RankPattern> Recorded(const std::vector<std::pair<int64_t, int64_t>>& has) {
+  MadeJob made;
+  made.steps = 10;
+  std::vector<pattern::RankPattern> ranks = Make(made);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    SelectSteps(has[r].first, has[r].second, &ranks[r]);
+    ranks[r].unread_steps.clear();
+    std::erase_if(ranks[r].comms.instances, [](const auto& row) { return row.step < 0; });
+  }
+  return ranks;
+}
+
+void ExpectNoWarning(const Diagnosis& d) {
+  for (const report::Finding& f : d.findings) EXPECT_EQ(f.severity, report::Severity::kInfo) << f.id;
+}
+
+TEST(CommonSteps, OnlyWhatNearlyAllHaveIsCompared) {
+  const Diagnosis d = Diagnose(Recorded({{0, 5}, {3, 9}, {0, 5}, {3, 9}}));
+  EXPECT_EQ(d.job.steps, (std::vector<int64_t>{3, 4, 5}));
+  ASSERT_EQ(d.job.doubts.size(), 1U);
+  EXPECT_EQ(d.job.doubts[0], "ranks 0, 2 have steps #0-5, ranks 1, 3 have steps #3-9: only steps #3-5 are compared");
+  ExpectNoWarning(d);
+}
+
+TEST(CommonSteps, WithoutAnyNothingIs) {
+  const Diagnosis d = Diagnose(Recorded({{0, 4}, {5, 9}, {0, 4}, {5, 9}}));
+  EXPECT_TRUE(d.findings.empty());
+  EXPECT_TRUE(LacksTime(d.job));
+  EXPECT_EQ(WhyNoTime(d.job),
+            "no step is on three quarters of the ranks or more: ranks 0, 2 have steps #0-4, ranks 1, 3 have steps "
+            "#5-9");
+}
+
+// The odd one of four is left out, not the steps of the other three, and is not late for being elsewhere: five steps of
+// 102 ms after them.
+TEST(CommonSteps, ARankElsewhereIsNeitherLateNorInTheWay) {
+  const Diagnosis d = Diagnose(Recorded({{0, 4}, {0, 4}, {0, 4}, {5, 9}}));
+  EXPECT_EQ(d.job.steps, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  ASSERT_FALSE(d.job.doubts.empty());
+  EXPECT_EQ(d.job.doubts[0], "ranks 0-2 have steps #0-4, rank 3 has steps #5-9: only steps #0-4 are compared");
+  ExpectNoWarning(d);
+}
+
+TEST(CommonSteps, TheSameStepsAreNotWorthAWord) {
+  EXPECT_TRUE(Diagnose(Recorded({{0, 9}, {0, 9}, {0, 9}, {0, 9}})).job.doubts.empty());
+}
+
+// A file cut off in step 4: what comes later has marks but no communication, and in step 4 itself rows are missing.
+TEST(CommonSteps, WhatACutFileBrokeOffInIsNotCompared) {
+  MadeJob made;
+  made.own = [](int rank, int step) { return (rank == 2 && step >= 4 ? 300 : 100) * kMillisecond; };
+  std::vector<pattern::RankPattern> ranks = Make(made);
+  std::erase_if(ranks[2].comms.instances, [](const auto& row) { return row.step > 4; });
+  ranks[2].log.Add(trace::ProblemKind::kDropped, "truncated-tail", 1000);
+  const Diagnosis d = Diagnose(std::move(ranks));
+  EXPECT_EQ(d.job.num_steps(), 6U);
+  EXPECT_NE(d.job.StepOf(2, 3), nullptr);
+  EXPECT_EQ(d.job.StepOf(2, 4), nullptr);
+  ASSERT_FALSE(d.job.doubts.empty());
+  EXPECT_EQ(d.job.doubts[0],
+            "the file of rank 2 is cut off or damaged: its last whole step is #3, what follows is not compared");
+  ExpectNoWarning(d);
+}
+
+TEST(KeepSelected, RowsReadAgainFollowTheSteps) {
+  std::vector<pattern::RankPattern> ranks = Make({});
+  std::vector<pattern::FunctionStep> rows = ranks[0].function_steps;  // of steps 0 to 5, two each
+  SelectSteps(2, 5, &ranks[0]);
+  SelectSteps(2, 3, &ranks[0]);
+  KeepSelected(ranks[0], &rows);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows.front().step, 0);
+  EXPECT_EQ(rows.back().step, 1);
+}
+
+}  // namespace
+}  // namespace headway::diagnose
