@@ -93,13 +93,16 @@ report::Section OverlapTable(const Ingested& in, const std::vector<trace::CommTi
     report::Table::Row row;
     row.rank = rank.meta.rank;
     row.cells = {int64_t{rank.meta.rank}};
+    const auto add = [&row](bool known, Nanos time) {
+      report::Value& cell = row.cells.emplace_back();
+      if (known) cell = time;
+    };
     for (const Nanos t : {sums.compute - sums.overlapped, sums.overlapped, sums.communication - sums.overlapped,
                           sums.length - sums.compute - sums.communication + sums.overlapped}) {
-      row.cells.push_back(rank.step_splits.empty() ? report::Value{} : report::Value{t});
+      add(!rank.step_splits.empty(), t);
     }
-    const bool known = times[r].paired > 0;
-    row.cells.push_back(known ? report::Value{times[r].transfer} : report::Value{});
-    row.cells.push_back(known ? report::Value{times[r].waiting()} : report::Value{});
+    add(times[r].paired > 0, times[r].transfer);
+    add(times[r].paired > 0, times[r].waiting());
     table.rows.push_back(std::move(row));
   }
   report::Section section;
