@@ -60,11 +60,12 @@ report::Section StepsTable(const Ingested& in) {
     const Sums sums = SumSteps(rank);
     report::Table::Row row;
     row.rank = rank.meta.rank;
-    row.cells = {int64_t{rank.meta.rank}, count, sums.length / count};
+    for (const int64_t cell : {int64_t{rank.meta.rank}, count, sums.length / count}) row.cells.emplace_back(cell);
     for (const Nanos part : sums.by_part) row.cells.emplace_back(part / count);
-    row.cells.emplace_back(rank.has_device && sums.length > 0
-                               ? report::Value{static_cast<double>(sums.device_busy) / static_cast<double>(sums.length)}
-                               : report::Value{});
+    report::Value& busy = row.cells.emplace_back();
+    if (rank.has_device && sums.length > 0) {
+      busy = static_cast<double>(sums.device_busy) / static_cast<double>(sums.length);
+    }
     table.rows.push_back(std::move(row));
   }
   report::Section section;
