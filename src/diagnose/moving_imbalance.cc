@@ -213,6 +213,12 @@ bool IsOneHostEach(const Job& job, const std::vector<Siblings>& replicas) {
   });
 }
 
+void TellOfReplicas(const std::string& headline, report::Finding* finding) {
+  finding->headline = headline;
+  finding->sentence = "In most steps all ranks of one replica take longer (" + finding->scope.function +
+                      "), but not always of the same one: what they get differs, no rank is slow.";
+}
+
 // Of two replicas there is no third to tell which is the usual one.
 std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::vector<Siblings>& groups) {
   std::vector<Suspect> struck = StrikeReplicas(in, groups);
@@ -225,11 +231,8 @@ std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::
     work.function = kAllOperators;
     work.members = std::move(struck);
   }
-  const std::string function = work.function;
   MovingImbalance out = Make(in, groups, std::move(work), !in.job.ranks.front().has_device);
-  out.candidate.finding.headline = "now the one and now the other of two replicas";
-  out.candidate.finding.sentence = "In most steps all ranks of one replica take longer (" + function +
-                                   "), but not always of the same one: what they get differs, no rank is slow.";
+  TellOfReplicas("now the one and now the other of two replicas", &out.candidate.finding);
   return out;
 }
 
@@ -242,7 +245,9 @@ std::optional<MovingImbalance> BelieveVotes(const AnalysisInput& in, const std::
   SharedWork work = FindSharedWork(in, struck);
   if (work.function.empty()) work.function = kAllOperators;
   work.members = std::move(struck);
-  return Make(in, groups, std::move(work), IsOneHostEach(in.job, replicas));
+  MovingImbalance out = Make(in, groups, std::move(work), IsOneHostEach(in.job, replicas));
+  TellOfReplicas("another replica in each step", &out.candidate.finding);
+  return out;
 }
 
 }  // namespace
@@ -257,10 +262,11 @@ std::set<size_t> MovingImbalance::Ranks() const {
 std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   if (in.job.num_steps() < 3) return std::nullopt;
   const std::vector<Siblings> groups = SiblingsOfGroups(in.job);
+  // Where stages agree it is known whom it strikes: all ranks of a replica, also those that do not stand out.
+  if (std::optional<MovingImbalance> found = BelieveVotes(in, groups)) return found;
   for (const Reading& reading : Readings(in, groups)) {
     if (std::optional<MovingImbalance> found = Believe(in, groups, reading)) return found;
   }
-  if (std::optional<MovingImbalance> found = BelieveVotes(in, groups)) return found;
   return BelieveOfTwo(in, groups);
 }
 

@@ -57,6 +57,7 @@ TEST(ReplicaVotes, AreAFindingThoughNoRankStandsOut) {
   const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->candidate.finding.cause, "data-imbalance");
+  EXPECT_EQ(found->candidate.finding.headline, "another replica in each step");
   EXPECT_FALSE(found->candidate.at_most_info);
 }
 
