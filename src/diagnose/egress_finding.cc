@@ -126,6 +126,40 @@ void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* eg
   });
 }
 
+std::optional<Egress> RowByOrder(const Job& job, std::span<const Channel> channels,
+                                 const std::vector<SlowChannel>& slow) {
+  std::map<int32_t, bool> told;       // by group: whether one kind of its operations tells by itself
+  std::map<RankId, int32_t> senders;  // with their indices
+  std::set<RankId> receivers;
+  for (const SlowChannel& s : slow) {
+    const Channel& channel = channels[s.channel];
+    if (channel.sender >= 0 || channel.ranks.size() != 2) return std::nullopt;
+    const RingOrder order = OrderOfEnds(job, StruckCalls(channel, s));
+    if (order.first == order.last) return std::nullopt;
+    for (const int32_t r : channel.ranks) {
+      const pattern::RankPattern& rank = job.ranks[static_cast<size_t>(r)];
+      if (rank.comms.host_known) return std::nullopt;
+      if (rank.meta.rank == order.first) senders[order.first] = r;
+    }
+    receivers.insert(order.last);
+    bool& tells = told[channel.group];
+    tells = tells || order.TellsBoth();
+  }
+  if (senders.size() < 2 || std::any_of(told.begin(), told.end(), [](const auto& of) { return !of.second; })) {
+    return std::nullopt;
+  }
+  const RankId span = senders.rbegin()->first - senders.begin()->first + 1;
+  const bool apart = std::none_of(senders.begin(), senders.end(),
+                                  [&](const auto& sender) { return receivers.count(sender.first) > 0; });
+  if (span != static_cast<RankId>(senders.size()) || !apart) return std::nullopt;
+  Egress out;
+  out.is_row = true;
+  for (const auto& [rank, index] : senders) out.sides.push_back(index);
+  out.slow = slow;
+  out.predicted = slow.size();
+  return out;
+}
+
 void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate) {
   for (size_t s = 0; s < job.num_steps(); ++s) {
     if (slow.cost[s] <= 0) continue;

@@ -180,8 +180,8 @@ TEST(LinkAnalysis, AllTransfersSlowInSomeStepsAreTheFabric) {
 }
 
 // Two hosts of two; all that spans them takes 10 ms and from step 3 on 20, host n0 ending `apart` later. Short
-// operations of all tell how the clocks lie.
-Diagnosis DiagnoseTwoHosts(Nanos apart) {
+// operations of all tell how the clocks lie. `named`: the files name their hosts.
+Diagnosis DiagnoseTwoHosts(Nanos apart, bool named = true) {
   MadeMesh mesh({.ranks = 4, .per_host = 2});
   const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 2}, {1, 3}});
   const int world = mesh.Group("default_pg", {0, 1, 2, 3});
@@ -194,7 +194,13 @@ Diagnosis DiagnoseTwoHosts(Nanos apart) {
     }
     for (int k = 0; k < 8; ++k) mesh.Meet(world, CommOp::kAllReduce, 4, Us(30));
   }
-  return Diagnose(mesh.Make());
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  for (pattern::RankPattern& rank : ranks) {
+    if (named) continue;
+    rank.comms.host_known = false;
+    rank.meta.host = rank.comms.host = "";
+  }
+  return Diagnose(std::move(ranks));
 }
 
 TEST(LinkAnalysis, OfTwoHostsTheOrderOfEndsTellsALinkFromTheFabric) {
@@ -207,6 +213,17 @@ TEST(LinkAnalysis, OfTwoHostsTheOrderOfEndsTellsALinkFromTheFabric) {
   ASSERT_EQ(fabric.size(), 1U);
   EXPECT_EQ(fabric[0].cause, "slow-fabric");
   for (const Finding& f : {link[0], fabric[0]}) EXPECT_EQ(f.when.kind, WhenKind::kOnset);
+}
+
+TEST(LinkAnalysis, WhereNoFileNamesItsHostTheSendersAreARow) {
+  const std::vector<Finding> link = Loud(DiagnoseTwoHosts(Us(500), false));
+  ASSERT_EQ(link.size(), 1U);
+  EXPECT_EQ(link[0].cause, "slow-link");
+  EXPECT_EQ(link[0].scope.ranks, (std::vector<RankId>{2, 3}));
+  EXPECT_EQ(link[0].headline, "a link of ranks 2, 3");
+  const std::vector<Finding> fabric = Loud(DiagnoseTwoHosts(0, false));
+  ASSERT_EQ(fabric.size(), 1U);
+  EXPECT_EQ(fabric[0].cause, "slow-fabric");
 }
 
 TEST(LinkAnalysis, HealthyMesh) {
