@@ -17,6 +17,7 @@ double ShareTogether(const ExcessTable& table, const Siblings& group, size_t ran
     const auto it = struck.find(other);
     if (other == rank || it == struck.end()) continue;
     const std::vector<size_t> steps = it->second->StruckSteps();
+    if (steps.empty()) continue;
     const auto together = std::count_if(steps.begin(), steps.end(), [&](size_t s) {
       const Nanos mine = table.At(rank, s);
       return mine != kNoValue && mine * 2 >= it->second->cost[s];

@@ -2,7 +2,9 @@
 #include "diagnose/common_steps.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/step_selection.h"
@@ -26,6 +28,14 @@ size_t WholeSteps(const RankPattern& rank) {
   for (size_t i = 0; i < rank.steps.size(); ++i) {
     if (rank.steps[i].device_rows > 0) computes = i + 1;
   }
+  // What a selection left out behind these steps, and was recorded: the file broke off there.
+  const bool reaches_on = std::any_of(rank.unread_steps.begin(), rank.unread_steps.end(), [&](const auto& step) {
+    return !rank.steps.empty() && step.number > rank.steps.back().number && step.device_rows > 0;
+  });
+  const bool goes_on = std::any_of(rank.comms.instances.begin(), rank.comms.instances.end(), [&](const auto& row) {
+    return !rank.steps.empty() && row.start >= rank.steps.back().end;
+  });
+  if (goes_on && (reaches_on || !rank.has_device)) return rank.steps.size();
   size_t reached = rank.steps.size();
   if (communicates > 0) reached = std::min(reached, communicates);
   if (rank.has_device) reached = std::min(reached, computes);
@@ -59,31 +69,39 @@ std::vector<int64_t> NumbersOfMost(const std::vector<RankPattern>& ranks) {
   return out;
 }
 
-std::string Range(int64_t first, int64_t last) {
-  return (first == last ? "step #" : "steps #") + std::to_string(first) +
-         (first == last ? "" : "-" + std::to_string(last));
+// "steps #1-5", "steps #1-3, 5": ascending numbers.
+std::string Named(const std::vector<int64_t>& numbers) {
+  constexpr size_t kParts = 4;
+  std::string text;
+  size_t parts = 0;
+  for (size_t i = 0, j = 0; i < numbers.size(); i = j, ++parts) {
+    while (j < numbers.size() && numbers[j] - numbers[i] == static_cast<int64_t>(j - i)) ++j;
+    if (parts == kParts) return text + ", …";
+    text += (parts == 0 ? (numbers.size() == 1 ? "step #" : "steps #") : ", ") + std::to_string(numbers[i]);
+    if (j - i > 1) text += "-" + std::to_string(numbers[j - 1]);
+  }
+  return numbers.empty() ? "no steps" : text;
 }
 
 // "ranks 0, 2 have steps #1-5, ranks 1, 3 have steps #6-10"
 std::string WhoHasWhich(const std::vector<RankPattern>& ranks) {
   constexpr size_t kKindsNamed = 3, kRanksNamed = 6;
-  std::map<std::pair<int64_t, int64_t>, std::vector<RankId>> kinds;
+  std::map<std::vector<int64_t>, std::vector<RankId>> kinds;
   for (const RankPattern& rank : ranks) {
-    if (!rank.steps.empty()) {
-      kinds[{rank.steps.front().number, rank.steps.back().number}].push_back(rank.meta.rank);
-    }
+    std::vector<int64_t> numbers;
+    for (const pattern::Step& step : rank.steps) numbers.push_back(step.number);
+    if (!numbers.empty()) kinds[std::move(numbers)].push_back(rank.meta.rank);
   }
   // Most ranks first: who is odd shows beside them.
-  std::vector<std::pair<std::vector<RankId>, std::pair<int64_t, int64_t>>> sorted;
-  for (auto& [range, members] : kinds) sorted.emplace_back(std::move(members), range);
+  std::vector<std::pair<std::vector<RankId>, std::vector<int64_t>>> sorted;
+  for (auto& [numbers, members] : kinds) sorted.emplace_back(std::move(members), numbers);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::string text;
   for (size_t i = 0; i < std::min(kKindsNamed, sorted.size()); ++i) {
-    const auto& [members, range] = sorted[i];
+    const auto& [members, numbers] = sorted[i];
     text += (i > 0 ? ", " : "") + std::string(members.size() == 1 ? "rank " : "ranks ") +
-            FormatRanks(members, kRanksNamed) + (members.size() == 1 ? " has " : " have ") +
-            Range(range.first, range.second);
+            FormatRanks(members, kRanksNamed) + (members.size() == 1 ? " has " : " have ") + Named(numbers);
   }
   return text + (sorted.size() > kKindsNamed ? ", the rest others" : "");
 }
@@ -105,10 +123,13 @@ CommonSteps KeepCommonSteps(std::vector<RankPattern>* ranks) {
   out.apart = WhoHasWhich(*ranks);
   if (out.numbers.empty()) return out;
   const int64_t first = out.numbers.front(), last = out.numbers.back();
-  out.apart += ": only " + Range(first, last) + " " + (first == last ? "is" : "are") + " compared";
+  const auto goes_beyond = [&](const RankPattern& rank) {
+    return !rank.steps.empty() && (rank.steps.front().number < first || rank.steps.back().number > last);
+  };
+  if (std::none_of(ranks->begin(), ranks->end(), goes_beyond)) return out;
+  out.apart += ": only " + Named(out.numbers) + " " + (out.numbers.size() == 1 ? "is" : "are") + " compared";
   for (RankPattern& rank : *ranks) {
-    const bool beyond = !rank.steps.empty() && (rank.steps.front().number < first || rank.steps.back().number > last);
-    if (beyond) SelectSteps(first, last, &rank);
+    if (goes_beyond(rank)) SelectSteps(first, last, &rank);
   }
   return out;
 }

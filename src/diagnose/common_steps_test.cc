@@ -76,6 +76,27 @@ TEST(CommonSteps, WhatACutFileBrokeOffInIsNotCompared) {
   ExpectNoWarning(d);
 }
 
+// The same file, of which steps were selected that lie before the break, or end with it.
+TEST(CommonSteps, StepsSelectedBeforeTheBreakAreWhole) {
+  const auto kept = [](int64_t first, int64_t last) {
+    std::vector<pattern::RankPattern> ranks = Make({});  // steps 0 to 5
+    std::erase_if(ranks[2].comms.instances, [](const auto& row) { return row.step > 4; });
+    ranks[2].log.Add(trace::ProblemKind::kDropped, "truncated-tail", 1000);
+    for (pattern::RankPattern& rank : ranks) SelectSteps(first, last, &rank);
+    (void)KeepCommonSteps(&ranks);
+    return ranks[2].steps.size();
+  };
+  EXPECT_EQ(kept(1, 3), 3U);
+  EXPECT_EQ(kept(2, 2), 1U);
+  EXPECT_EQ(kept(2, 4), 2U);  // not the one it broke off in
+}
+
+TEST(CommonSteps, AStepThatOneRankLacksIsSaid) {
+  std::vector<pattern::RankPattern> ranks = Make({});  // four ranks, steps 0 to 5
+  std::erase_if(ranks[2].steps, [](const pattern::Step& step) { return step.number == 3; });
+  EXPECT_EQ(KeepCommonSteps(&ranks).apart, "ranks 0, 1, 3 have steps #0-5, rank 2 has steps #0-2, 4-5");
+}
+
 TEST(KeepSelected, RowsReadAgainFollowTheSteps) {
   std::vector<pattern::RankPattern> ranks = Make({});
   std::vector<pattern::FunctionStep> rows = ranks[0].function_steps;  // of steps 0 to 5, two each

@@ -53,16 +53,19 @@ struct Votes {
     std::map<size_t, size_t> votes;
     for (const auto& [program, of_program] : places) {
       size_t longest = 0;
-      Nanos most = 0;
+      Nanos most = INT64_MIN, next = INT64_MIN;
       for (size_t k = 0; k < table.size(); ++k) {
         Nanos sum = 0;
         for (const size_t place : of_program) sum += table[k][place][step];
-        if (k > 0 && sum <= most) continue;
+        next = std::max(next, std::min(sum, most));
+        if (sum <= most) continue;
         most = sum;
         longest = k;
       }
-      ++votes[longest];
+      if (most > next) ++votes[longest];  // of two that are as long neither is the longest
     }
+    all_agree = false;
+    if (votes.empty()) return;
     const auto best =
         std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     winner = best->first;
@@ -107,7 +110,10 @@ std::vector<Suspect> StrikeByVote(const AnalysisInput& in, const std::vector<Sib
   const double z = (static_cast<double>(agreed) - p * all) / std::sqrt(p * (1 - p) * all);
   if (agreed * 4 < steps * 3 || z < kBeyondChance) return {};
   std::vector<Suspect> out;
-  for (auto& [rank, by_step] : cost) out.push_back(MakeSuspect(rank, in.excess, std::move(by_step)));
+  for (auto& [rank, by_step] : cost) {
+    Suspect suspect = MakeSuspect(rank, in.excess, std::move(by_step));
+    if (suspect.struck > 0) out.push_back(std::move(suspect));
+  }
   return out;
 }
 

@@ -71,6 +71,20 @@ TEST(ReplicaVotes, StagesThatGetMoreEachForItselfDisagree) {
   EXPECT_TRUE(Strike(&look).empty());
 }
 
+TEST(ReplicaVotes, OfReplicasThatAreAsLongNoneIsTheLongest) {
+  // Steps of exactly 100 ms everywhere: nothing to vote for.
+  MadeMesh mesh({.ranks = 8, .per_host = 4, .device = false});
+  mesh.Groups("mesh_pp", {{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  const std::vector<int> next = mesh.Groups("next", {{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  for (int s = 0; s < kSteps; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int k = 0; k < kReplicas; ++k) mesh.Send(next[static_cast<size_t>(k)], k, 1000, Us(100));
+  }
+  Look look(mesh.Make());
+  EXPECT_TRUE(Strike(&look).empty());
+}
+
 TEST(ReplicaVotes, OneReplicaThatIsAlwaysLongerDoesNotMove) {
   Look look = Make([](int replica, int, int step) { return replica == 2 && step % 4 != 0 ? Ms(10) : 0; });
   EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());

@@ -155,24 +155,47 @@ class Sides {
   const Job& job_;
 };
 
-// By side: how many channels its slow way out would show in. Not in those whose siblings all pass it, too.
-std::vector<size_t> Predicted(const Job& job, std::span<const Channel> channels, const Sides& sides, Against against) {
-  std::map<int32_t, size_t> size;                        // by family
-  std::map<std::pair<int32_t, size_t>, size_t> passing;  // by family and side
-  for (const Channel& channel : channels) {
-    const std::vector<Nanos>& expected = Expected(channel, against);
-    const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
-    if (!comparable || !Matters(job, channel)) continue;
-    ++size[channel.family];
-    for (const size_t side : sides.Of(channel)) ++passing[{channel.family, side}];
+// In which channels the slow way out of a side shows.
+class Predictions {
+ public:
+  Predictions(const Job& job, std::span<const Channel> channels, const Sides& sides, Against against)
+      : sides_(sides), against_(against) {
+    for (const Channel& channel : channels) {
+      const std::vector<Nanos>& expected = Expected(channel, against);
+      const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
+      if (!comparable || !Matters(job, channel)) continue;
+      ++size_[channel.family];
+      for (const size_t side : sides.Of(channel)) ++passing_[{channel.family, side}];
+    }
+    of_side_.assign(sides.count(), 0);
+    for (const auto& [key, count] : passing_) of_side_[key.second] += ShowsIn(key.first, key.second) ? count : 0;
   }
-  std::vector<size_t> out(sides.count(), 0);
-  for (const auto& [key, count] : passing) {
-    const bool none_else = against == Against::kSiblings && count == size.at(key.first);
-    if (!none_else) out[key.second] += count;
+
+  // By side: in how many.
+  [[nodiscard]] const std::vector<size_t>& of_side() const { return of_side_; }
+  // Not among siblings that all pass the side: none of them is quicker.
+  [[nodiscard]] bool ShowsIn(int32_t family, size_t side) const {
+    const auto passing = passing_.find({family, side});
+    if (passing == passing_.end()) return false;
+    return against_ == Against::kOtherSteps || passing->second < size_.at(family);
   }
-  return out;
-}
+  // By side: how many of `slow` it would explain.
+  [[nodiscard]] std::vector<size_t> Hits(std::span<const Channel> channels, std::span<const SlowChannel> slow) const {
+    std::vector<size_t> out(of_side_.size(), 0);
+    for (const SlowChannel& s : slow) {
+      const Channel& channel = channels[s.channel];
+      for (const size_t side : sides_.Of(channel)) out[side] += ShowsIn(channel.family, side) ? 1 : 0;
+    }
+    return out;
+  }
+
+ private:
+  const Sides& sides_;
+  Against against_;
+  std::map<int32_t, size_t> size_;                        // by family
+  std::map<std::pair<int32_t, size_t>, size_t> passing_;  // by family and side
+  std::vector<size_t> of_side_;
+};
 
 double Overlap(size_t hit, size_t predicted, size_t slow) {
   return hit == 0 ? 0 : static_cast<double>(hit) / static_cast<double>(predicted + slow - hit);
@@ -229,13 +252,11 @@ std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, 
                              Against against) {
   constexpr size_t kMost = 8;
   const Sides sides(job);
-  const std::vector<size_t> predicted = Predicted(job, channels, sides, against);
+  const Predictions predictions(job, channels, sides, against);
+  const std::vector<size_t>& predicted = predictions.of_side();
   std::vector<Egress> out;
   while (!slow.empty() && out.size() < kMost) {
-    std::vector<size_t> hit(sides.count(), 0);
-    for (const SlowChannel& s : slow) {
-      for (const size_t side : sides.Of(channels[s.channel])) ++hit[side];
-    }
+    const std::vector<size_t> hit = predictions.Hits(channels, slow);
     const std::vector<size_t> best = BestSides(sides, hit, predicted, slow.size());
     if (best.empty()) {
       if (Egress row = RowOfSenders(job, channels, predicted, slow); !row.sides.empty()) out.push_back(std::move(row));

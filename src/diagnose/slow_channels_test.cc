@@ -312,6 +312,26 @@ TEST(Localise, RingsThatAllPassSayNothingAgainstAWayOut) {
   EXPECT_EQ(all[0].sides, (std::vector<int32_t>{1}));  // ranks 0 and 1 end last
 }
 
+TEST(Localise, OfTwoHostsOneSlowPairIsItsRanks) {
+  // Every pair spans both hosts, so neither host's card explains that one of four is slow; its two ranks do.
+  MadeMesh mesh({.ranks = 8, .per_host = 4});
+  const std::vector<int> pairs = mesh.Groups("mesh_dp", {{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int g = 0; g < 4; ++g) {
+      mesh.Meet(pairs[static_cast<size_t>(g)], CommOp::kAllReduce, kBytes, g == 1 ? Ms(13) : Ms(10));
+    }
+  }
+  const Found found = Search(mesh.Make(), Against::kSiblings);
+  ASSERT_EQ(found.slow.size(), 1U);
+  const std::vector<Egress> all = LocaliseAll(found, Against::kSiblings);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_FALSE(all[0].is_host);
+  EXPECT_EQ(all[0].sides, (std::vector<int32_t>{1, 5}));
+  EXPECT_EQ(all[0].predicted, 1U);
+}
+
 TEST(SlowBesides, RingsThatAllPassAreAsSlow) {
   const Found found = ExchangesAndRings();
   std::vector<Egress> all = LocaliseAll(found, Against::kSiblings);

@@ -117,7 +117,7 @@ Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank)
   }
   const Nanos middle = Median(std::move(own));
   for (size_t s = 0; s < suspect.cost.size(); ++s) {
-    if (table.own[rank * table.steps + s] - middle < least) suspect.Take(s, suspect.cost[s]);
+    if (suspect.cost[s] > 0 && table.own[rank * table.steps + s] - middle < least) suspect.Take(s, suspect.cost[s]);
   }
   return suspect;
 }
