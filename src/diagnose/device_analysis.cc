@@ -26,9 +26,11 @@ Nanos PerStep(const RankPattern& rank, Nanos sum) {
   return sum / static_cast<Nanos>(std::max<size_t>(1, rank.steps.size()));
 }
 
+// Exposed time over the window; to the device, and all.
 struct Copies {
-  Nanos pageable = 0, slow = 0;  // exposed time over the window
-  double slow_rate = 0;          // GB/s, time-weighted
+  Nanos pageable = 0, slow = 0;
+  Nanos pageable_in = 0, slow_in = 0;
+  double slow_rate = 0;  // GB/s, time-weighted
 };
 
 Copies CopiesOf(const RankPattern& rank) {
@@ -37,14 +39,17 @@ Copies CopiesOf(const RankPattern& rank) {
   for (size_t f = 0; f < rank.functions.size(); ++f) {
     const pattern::FunctionName& name = (*rank.function_table)[f];
     if (name.work_class != WorkClass::kMemory) continue;
-    const bool host_copy = name.name.find("HtoD") != std::string::npos || name.name.find("DtoH") != std::string::npos;
+    const bool into_device = name.name.find("HtoD") != std::string::npos;
+    const bool host_copy = into_device || name.name.find("DtoH") != std::string::npos;
     if (name.name.find("Pageable") != std::string::npos) {
       out.pageable += rank.functions[f].uncovered;
+      out.pageable_in += into_device ? rank.functions[f].uncovered : 0;
     } else if (host_copy && name.resource == "GB/s" && rank.functions[f].calls > 0) {
       const pattern::FunctionTotals& t = rank.functions[f];
       const double mean_bytes = t.mu * static_cast<double>(t.total) / static_cast<double>(t.calls);
       if (mean_bytes < kLargeCopy || t.mu >= kSlowCopyBytesPerNs) continue;
       out.slow += t.uncovered;
+      out.slow_in += into_device ? t.uncovered : 0;
       weighted += t.mu * static_cast<double>(t.uncovered);
     }
   }
@@ -52,23 +57,20 @@ Copies CopiesOf(const RankPattern& rank) {
   return out;
 }
 
-// Where in a step the time goes.
-enum class Where : uint8_t { kAtItsBegin, kAllOver };
-
 // A candidate about the ranks whose `cost` (per step) is at least a quarter of the largest; none below 0.5 % of the
-// step.
-bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, Where where, Candidate* candidate) {
+// step. `at_begin`: how much of it comes first in a step, as batches do; may be empty.
+bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, const std::vector<Nanos>& at_begin,
+           Candidate* candidate) {
   const Nanos most = *std::max_element(cost.begin(), cost.end());
   if (most * 200 < in.job.median_step || most <= 0) return false;
   std::vector<size_t> members;
   for (size_t r = 0; r < cost.size(); ++r) {
     if (cost[r] * 4 < most) continue;
     members.push_back(r);
-    if (where == Where::kAtItsBegin) {
-      RemoveFromStepBegins(in.job, r, cost[r], &candidate->edit);
-    } else {
-      RemoveOwnTime(in.job, r, {}, std::vector<Nanos>(in.job.num_steps(), cost[r]), &candidate->edit);
-    }
+    const Nanos first = at_begin.empty() ? 0 : std::min(at_begin[r], cost[r]);
+    if (first > 0) RemoveFromStepBegins(in.job, r, first, &candidate->edit);
+    const std::vector<Nanos> rest(in.job.num_steps(), cost[r] - first);
+    RemoveOwnTime(in.job, r, {}, rest, &candidate->edit);
   }
   report::Finding& finding = candidate->finding;
   FillScope(in.job, members, &finding.scope);
@@ -81,17 +83,19 @@ bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, Where where,
 }
 
 void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
-  std::vector<Nanos> pageable, slow;
+  std::vector<Nanos> pageable, slow, pageable_in, slow_in;
   double rate = 0;
   for (const RankPattern& rank : in.job.ranks) {
     const Copies copies = CopiesOf(rank);
     pageable.push_back(static_cast<Nanos>(kPinnedGain * static_cast<double>(PerStep(rank, copies.pageable))));
     const double gain = copies.slow > 0 ? 1 - copies.slow_rate / (2 * kSlowCopyBytesPerNs) : 0;
     slow.push_back(static_cast<Nanos>(gain * static_cast<double>(PerStep(rank, copies.slow))));
+    pageable_in.push_back(static_cast<Nanos>(kPinnedGain * static_cast<double>(PerStep(rank, copies.pageable_in))));
+    slow_in.push_back(static_cast<Nanos>(gain * static_cast<double>(PerStep(rank, copies.slow_in))));
     if (copies.slow > 0) rate = rate == 0 ? copies.slow_rate : std::min(rate, copies.slow_rate);
   }
   Candidate unpinned;
-  if (Begin(in, pageable, Where::kAtItsBegin, &unpinned)) {
+  if (Begin(in, pageable, pageable_in, &unpinned)) {
     report::Finding& f = unpinned.finding;
     f.cause = "unpinned-copy";
     f.id = "unpinned-copy-" + std::to_string(f.scope.ranks.front());
@@ -103,7 +107,7 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     out->candidates.push_back(std::move(unpinned));
   }
   Candidate slow_copy;
-  if (Begin(in, slow, Where::kAtItsBegin, &slow_copy)) {
+  if (Begin(in, slow, slow_in, &slow_copy)) {
     report::Finding& f = slow_copy.finding;
     f.cause = "slow-copy";
     f.id = "slow-copy-" + std::to_string(f.scope.ranks.front());
@@ -180,7 +184,7 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
   const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
   const double least = (is_sync ? kSyncPercent : kLaunchPercent) / 100 * static_cast<double>(in.job.median_step);
-  if (static_cast<double>(most) < least || !Begin(in, cost, Where::kAllOver, &candidate)) return;
+  if (static_cast<double>(most) < least || !Begin(in, cost, {}, &candidate)) return;
   // A single profiled step is slow to launch by being profiled.
   candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;
   report::Finding& f = candidate.finding;

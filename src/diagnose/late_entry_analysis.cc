@@ -227,7 +227,11 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     // What a rank is slower by in every step it was slower by in the step before the window, too.
     const Nanos slower = std::max<Nanos>(0, in.excess.typical[r]);
     if (by > slower) candidate.edit.starts.push_back({r, start[r] - (by - slower)});
-    if (by - 2 * slower < Threshold(job, skews[r], ResidualOf(job, r)) || met[r] * 2 < by) continue;
+    const Nanos least = Threshold(job, skews[r], ResidualOf(job, r));
+    // No peer tells what still shows of a rank that no other runs the same program as: it has to be clearer.
+    const bool has_peers = job.classes[static_cast<size_t>(job.peer_class[r])].size() > 1;
+    const bool shows = has_peers ? met[r] * 2 >= by : by >= 2 * least;
+    if (by - 2 * slower < least || !shows) continue;
     late.push_back(r);
     residual = std::max(residual, ResidualOf(job, r));
   }

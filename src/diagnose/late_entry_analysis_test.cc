@@ -183,6 +183,30 @@ TEST(LateEntry, WhatItIsAlwaysLaterByAtTheFirstMeetingIsNoLateness) {
   EXPECT_TRUE(IsLateAtItsFirstMeeting(Ms(80)));   // there after 60
 }
 
+// A pipeline of three single ranks, each a program of its own, six steps of 50 ms; the first enters `late`.
+std::vector<Candidate> EnterAlone(Nanos late) {
+  MadeMesh mesh({.ranks = 3});
+  const std::vector<int> next = mesh.Groups("mesh_pp", {{0, 1}, {1, 2}});
+  mesh.Delay(0, late);
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int r = 0; r < 2; ++r) mesh.Send(next[static_cast<size_t>(r)], r, 1000, Us(100));
+    for (int r = 1; r >= 0; --r) mesh.Send(next[static_cast<size_t>(r)], r + 1, 1000, Us(100));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunLateEntryAnalysis).candidates;
+}
+
+TEST(LateEntry, ARankWithoutPeersHasToBeClearlyLate) {
+  // Twice 1 % of a step of 50 ms.
+  const std::vector<Candidate> found = EnterAlone(Ms(20));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0}));
+  EXPECT_TRUE(EnterAlone(Us(900)).empty());
+  EXPECT_TRUE(EnterAlone(0).empty());
+}
+
 TEST(LateEntry, ASlowRankWasSlowBeforeTheWindowToo) {
   // It needs 20 ms more in every step, and came 20 ms late: the step before was like the others.
   EXPECT_FALSE(IsLateEntry(Ms(20), Ms(120), Ms(120)));

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
 
@@ -33,29 +36,51 @@ void Join(const Candidate& more, const Job& job, Candidate* all) {
   all->finding.when = ClassifyWhen(all->excess, job.steps);
 }
 
+bool IsAlike(const Job& job, int32_t program, std::map<int32_t, bool>* known) {
+  const auto it = known->find(program);
+  if (it != known->end()) return it->second;
+  return (*known)[program] = LaunchAlike(job, job.classes[static_cast<size_t>(program)]);
+}
+
+// A finding about all ranks of a program.
+struct Widened {
+  size_t place = 0;           // in the candidates
+  std::set<RankId> shown_by;  // whose devices wait
+};
+
 }  // namespace
 
 void WidenLaunchBound(const Job& job, RankCandidates* candidates) {
   RankCandidates out;
-  std::map<int32_t, size_t> told;  // by class: where in `out`
+  std::map<int32_t, bool> alike;    // by class: whether all launch as much
+  std::map<int32_t, Widened> told;  // by class
   for (auto& [rank, candidate] : *candidates) {
     const int32_t program = job.peer_class[rank];
     const std::vector<int32_t>& members = job.classes[static_cast<size_t>(program)];
-    const bool of_all = candidate.finding.cause == "launch-bound" && members.size() > 1 && LaunchAlike(job, members);
-    if (const auto before = told.find(program); of_all && before != told.end()) {
-      Join(candidate, job, &out[before->second].second);
+    const bool is_bound = candidate.finding.cause == "launch-bound" && members.size() > 1;
+    const bool of_all = is_bound && IsAlike(job, program, &alike);
+    if (!of_all) {
+      out.emplace_back(rank, std::move(candidate));
       continue;
     }
-    if (of_all) {
-      told[program] = out.size();
-      report::Finding& finding = candidate.finding;
-      const std::string shows = Who(job, finding.scope);
-      finding.scope = {};
-      FillScope(job, std::vector<size_t>(members.begin(), members.end()), &finding.scope);
-      finding.headline = Who(job, finding.scope);
-      finding.sentence += " It shows on " + shows + " first; the others launch as much, and wait for it.";
+    const auto [before, is_first] = told.try_emplace(program, Widened{out.size(), {}});
+    for (const RankId shown : candidate.finding.scope.ranks) before->second.shown_by.insert(shown);
+    if (is_first) {
+      out.emplace_back(rank, std::move(candidate));
+    } else {
+      Join(candidate, job, &out[before->second.place].second);
     }
-    out.emplace_back(rank, std::move(candidate));
+  }
+  for (const auto& [program, widened] : told) {
+    report::Finding& finding = out[widened.place].second.finding;
+    const std::vector<int32_t>& members = job.classes[static_cast<size_t>(program)];
+    finding.scope = {};
+    FillScope(job, std::vector<size_t>(members.begin(), members.end()), &finding.scope);
+    finding.id = "launch-bound-" + std::to_string(finding.scope.ranks.front());
+    finding.headline = Who(job, finding.scope);
+    const std::vector<RankId> shown(widened.shown_by.begin(), widened.shown_by.end());
+    finding.sentence += " It shows on " + std::string(shown.size() == 1 ? "rank " : "ranks ") + FormatRanks(shown, 8) +
+                        "; the others launch as much, and wait.";
   }
   *candidates = std::move(out);
 }

@@ -42,7 +42,7 @@ TEST(LaunchBound, IsTheProgramsWhereAllLaunchAsMuch) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].second.finding.scope.ranks, (std::vector<RankId>{0, 1, 2, 3}));
   EXPECT_EQ(found[0].second.excess, (std::vector<Nanos>{0, Ms(2), Ms(3), Ms(3)}));
-  EXPECT_NE(found[0].second.finding.sentence.find("It shows on rank 1"), std::string::npos);
+  EXPECT_NE(found[0].second.finding.sentence.find("It shows on ranks 1, 2; the others"), std::string::npos);
   EXPECT_EQ(found[1].second.finding.scope.ranks, (std::vector<RankId>{3}));
 }
 

@@ -12,6 +12,7 @@
 #include "diagnose/egress_finding.h"
 #include "diagnose/ring_links.h"
 #include "diagnose/scope.h"
+#include "diagnose/shared_way.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -97,6 +98,7 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
        Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
     NarrowByOrder(job, channels, &egress);
     for (const SlowChannel& slow : egress.slow) explained.insert(channels[slow.channel].group);
+    for (const SlowChannel& slow : SlowBesides(job, channels, egress)) explained.insert(channels[slow.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
   }
   std::vector<SlowChannel> slow = FindSlowChannels(job, channels, Against::kOtherSteps);

@@ -189,8 +189,8 @@ bool HasMoreLayers(const Job& job, size_t rank, const std::vector<size_t>& peers
 
 Cause MoreLayers(const Explanation& why) {
   return {"stage-imbalance", why.function,
-          "It calls " + why.brief + " " + FormatCount(why.node_calls) + " times, other stages " +
-              FormatCount(why.node_peer_calls) + " times, and no call takes longer: it was given more of the program",
+          "It calls " + why.brief + " " + Counted(why.node_calls, "time") + ", other stages " +
+              Counted(why.node_peer_calls, "time") + ", and no call takes longer: it was given more of the program",
           "move layers from this stage to the others"};
 }
 
@@ -246,7 +246,9 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   candidate.excess = suspect.cost;
   // Of ranks that share processors: another process may take its share of them now and then.
   const bool throttled = !context.has_device && cause.name == "slow-host" && !IsSteady(context.when);
-  if (more_layers) finding.scope.stage = job.coordinates[suspect.rank].stage;
+  if (more_layers && !job.coordinates[suspect.rank].stage_unnumbered) {
+    finding.scope.stage = job.coordinates[suspect.rank].stage;
+  }
   candidate.at_most_info = more_layers || cause.name == "shared-host" || cause.name == "launch-bound" || throttled ||
                            IsOneOfMany(job, cause, context, suspect.rank, all_suspects);
   candidate.noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
@@ -256,10 +258,10 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
 
 // A rank that takes longer in nearly all steps, and far more than what moves strikes it with, is slow besides; of
 // others the imbalance explains all.
-void TakeExplained(const Job& job, const MovingImbalance& moving, Suspect* suspect) {
+void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set<size_t>& about, Suspect* suspect) {
   const auto it = moving.explained.find(suspect->rank);
   if (it == moving.explained.end()) {
-    if (moving.Ranks().count(suspect->rank) > 0) *suspect = {};
+    if (about.count(suspect->rank) > 0) *suspect = {};
     return;
   }
   const Nanos sum = std::accumulate(it->second.begin(), it->second.end(), Nanos{0});
@@ -298,8 +300,8 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Suspect> suspects = FindSuspects(in);
   std::set<size_t> explained;
   if (std::optional<MovingImbalance> moving = FindMovingImbalance(in)) {
-    for (Suspect& suspect : suspects) TakeExplained(in.job, *moving, &suspect);
     explained = moving->Ranks();
+    for (Suspect& suspect : suspects) TakeExplained(in.job, *moving, explained, &suspect);
     std::erase_if(suspects, [](const Suspect& suspect) { return suspect.struck == 0; });
     std::move(moving->own.begin(), moving->own.end(), std::back_inserter(suspects));
     out->candidates.push_back(std::move(moving->candidate));
