@@ -15,6 +15,7 @@ struct Candidate {
   replay::SegmentEdit edit;   // applied to the job's graph
   Nanos noise = 0;            // per step: below twice this a cause is at most info
   bool at_most_info = false;  // the analysis itself does not claim more
+  std::string other;          // of two functions that share the excess the second one, with which scope.function ends
   std::string of_one;         // where it speaks of several ranks: what was said of `speaker` alone
   size_t speaker = 0;         // rank index
   std::vector<Nanos> excess;  // by axis step: what the cause costs its own ranks, before anyone hides it

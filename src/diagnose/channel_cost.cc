@@ -22,9 +22,9 @@ Nanos ExposedPerStep(const Job& job, const Channels& channels) {
 }
 
 std::vector<Nanos> ExcessBySteps(const Job& job, const Channels& channels, double keep) {
-  std::map<int32_t, std::vector<Nanos>> by_group;
+  std::map<std::vector<int32_t>, std::vector<Nanos>> by_members;
   for (const Channel* channel : channels) {
-    std::vector<Nanos>& by_step = by_group.try_emplace(channel->group, job.num_steps(), 0).first->second;
+    std::vector<Nanos>& by_step = by_members.try_emplace(channel->ranks, job.num_steps(), 0).first->second;
     for (size_t s = 0; s < job.num_steps(); ++s) {
       for (const size_t c : channel->CallsOf(s)) {
         by_step[s] += static_cast<Nanos>((1 - keep) * static_cast<double>(job.graph.collectives[c].transfer));
@@ -32,7 +32,7 @@ std::vector<Nanos> ExcessBySteps(const Job& job, const Channels& channels, doubl
     }
   }
   std::vector<Nanos> most(job.num_steps(), 0);
-  for (const auto& [group, by_step] : by_group) {
+  for (const auto& [members, by_step] : by_members) {
     for (size_t s = 0; s < most.size(); ++s) most[s] = std::max(most[s], by_step[s]);
   }
   return most;

@@ -21,6 +21,7 @@ struct Explanation {
   std::string function;          // its path, up to three frames; two functions that share the excess: "A, B"
   std::string brief;             // the same for sentences: long names cut in their middle
   bool pair = false;             // `node` is the larger one of two that share the excess
+  std::string other;             // of a pair: the second one, with which `function` ends
   std::string leaf;              // full name of `node`
   Nanos node_excess = 0;
   Nanos node_own = 0, node_peers = 0;  // its time here and on the median peer, inclusive

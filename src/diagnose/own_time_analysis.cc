@@ -230,6 +230,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   const size_t self[] = {suspect.rank};
   FillScope(job, self, &finding.scope);
   finding.scope.function = cause.function;
+  if (why.pair && cause.function == why.function) candidate.other = why.other;
   finding.sentence = cause.sentence + ".";
   finding.suggestion = cause.suggestion;
   finding.confidence = Judge(in, suspect, peers.size(), &finding.confidence_reason);

@@ -73,7 +73,6 @@ bool IsAlwaysSo(const Marked& m) {
 struct SlowRings {
   std::vector<Marked> marked;  // of the first group first
   Channels all;                // of these groups
-  size_t groups = 0;
 };
 
 // What groups side by side have in common: the hosts of sender and receiver, or the places of the two in a group of the
@@ -110,29 +109,48 @@ Ways WaysOf(const Job& job, const std::vector<Marked>& marked) {
   return {"family " + std::to_string(first.family), {places.begin(), places.end()}};
 }
 
-// What a call takes in the quickest group that does as many of the same; 0 = there is none that is not slow itself.
-// Where sizes are not written they are taken for equal.
-Nanos QuickestOfKind(const Job& job, const Channel& channel, const Channels& slow, const std::vector<Channel>& all) {
-  const auto bytes = [&](const Channel& of) { return job.comms.collectives[of.calls.front()].bytes; };
-  Nanos best = 0;
-  for (const Channel& other : all) {
-    const bool alike = other.family == channel.family && other.calls.size() == channel.calls.size() &&
-                       other.ranks.size() == channel.ranks.size() && bytes(other) == bytes(channel);
-    const bool is_slow =
-        std::any_of(slow.begin(), slow.end(), [&](const Channel* c) { return c->group == other.group; });
-    if (!alike || is_slow) continue;
-    const Nanos transfer = MedianTransfer(job, other);
-    if (best == 0 || transfer < best) best = transfer;
+// What a call takes in the quickest group that makes as many calls of the kind and size and is not slow itself. Sizes
+// that are not written are taken for equal.
+class Quickest {
+ public:
+  Quickest(const Job& job, const Channels& slow, const std::vector<Channel>& all) : job_(job) {
+    std::set<int32_t> groups, families;
+    for (const Channel* channel : slow) {
+      groups.insert(channel->group);
+      families.insert(channel->family);
+    }
+    for (const Channel& channel : all) {
+      if (families.count(channel.family) == 0 || groups.count(channel.group) > 0) continue;
+      const Nanos transfer = MedianTransfer(job, channel);
+      const auto [it, fresh] = of_kind_.try_emplace(KindOf(channel), transfer);
+      it->second = std::min(it->second, transfer);
+    }
   }
-  return best;
-}
+
+  // 0 = there is none.
+  [[nodiscard]] Nanos Like(const Channel& channel) const {
+    const auto it = of_kind_.find(KindOf(channel));
+    return it == of_kind_.end() ? 0 : it->second;
+  }
+
+ private:
+  using Kind = std::tuple<int32_t, size_t, size_t, Bytes>;  // family, calls, members, size
+
+  [[nodiscard]] Kind KindOf(const Channel& channel) const {
+    return {channel.family, channel.calls.size(), channel.ranks.size(),
+            job_.comms.collectives[channel.calls.front()].bytes};
+  }
+
+  const Job& job_;
+  std::map<Kind, Nanos> of_kind_;
+};
 
 // In a ring of n the ends of an all-reduce are apart by (n - 1) / 2 (n - 1) of what the slow link costs it, or less
 // where the message goes round in several pieces; of an all-gather by all of it. `quickest`: by `marked`, what its like
 // take, 0 = unknown; may be empty.
 void RemoveStagger(const Job& job, const std::vector<Marked>& marked, const std::vector<Nanos>& quickest,
                    Candidate* candidate) {
-  std::map<int32_t, std::vector<Nanos>> by_group;  // they run side by side
+  std::map<std::vector<int32_t>, std::vector<Nanos>> by_members;  // of other members they run side by side
   for (size_t k = 0; k < marked.size(); ++k) {
     const Marked& m = marked[k];
     const Nanos transfer = MedianTransfer(job, *m.channel);
@@ -141,11 +159,11 @@ void RemoveStagger(const Job& job, const std::vector<Marked>& marked, const std:
     if (!quickest.empty() && quickest[k] > 0) cost = std::max(cost, transfer - quickest[k]);
     const double keep = 1 - static_cast<double>(cost) / static_cast<double>(transfer);
     ScaleTransfers(job, m.channel->calls, keep, &candidate->edit);
-    std::vector<Nanos>& excess = by_group.try_emplace(m.channel->group, job.num_steps(), 0).first->second;
+    std::vector<Nanos>& excess = by_members.try_emplace(m.channel->ranks, job.num_steps(), 0).first->second;
     for (size_t s = 0; s < job.num_steps(); ++s) excess[s] += cost * static_cast<Nanos>(m.channel->CallsOf(s).size());
   }
   candidate->excess.assign(job.num_steps(), 0);
-  for (const auto& [group, excess] : by_group) {
+  for (const auto& [members, excess] : by_members) {
     for (size_t s = 0; s < excess.size(); ++s) candidate->excess[s] = std::max(candidate->excess[s], excess[s]);
   }
 }
@@ -159,18 +177,21 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
         {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
     return;
   }
-  std::vector<Nanos> quickest;
-  for (const Marked& m : slow.marked) quickest.push_back(QuickestOfKind(job, *m.channel, slow.all, all));
-  RemoveStagger(job, slow.marked, quickest, candidate);
-  if (quickest.front() == 0) {
+  const Quickest quickest(job, slow.all, all);
+  std::vector<Nanos> like;
+  for (const Marked& m : slow.marked) like.push_back(quickest.Like(*m.channel));
+  RemoveStagger(job, slow.marked, like, candidate);
+  const auto known = std::find_if(like.begin(), like.end(), [](Nanos x) { return x > 0; });
+  if (known != like.end()) {
+    const Channel& channel = *slow.marked[static_cast<size_t>(known - like.begin())].channel;
+    evidence.push_back({std::string("gain from the quickest ") + trace::ToString(channel.op) + " of its kind",
+                        Milliseconds(MedianTransfer(job, channel)), "", Milliseconds(*known),
+                        "median transfer; peers: the quickest group that makes as many calls"});
+  }
+  if (std::find(like.begin(), like.end(), 0) != like.end()) {
     evidence.push_back({"gain is estimated from", "the order of ends", "", "",
                         "a slow link costs at least twice what the ends lie apart"});
-    return;
   }
-  evidence.push_back({std::string("median transfer of ") + trace::ToString(slow.marked.front().channel->op),
-                      Milliseconds(MedianTransfer(job, *slow.marked.front().channel)), "",
-                      Milliseconds(quickest.front()),
-                      "peers: the quickest group that makes as many calls; gain is estimated from it"});
 }
 
 // "rank 3 ends last in 40 of 40 all-reduce, 2 ms after the first".
@@ -180,8 +201,9 @@ std::string TellOrder(const Marked& m) {
          " after the first";
 }
 
+// "rank 3", "ranks 3, 4".
 std::string Ranks(const std::set<RankId>& ranks) {
-  return FormatRanks(std::vector<RankId>(ranks.begin(), ranks.end()), 8);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + FormatRanks(std::vector<RankId>(ranks.begin(), ranks.end()), 8);
 }
 
 // Who receives over the slowest link, and where known who sends.
@@ -192,10 +214,14 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
   finding.cause = "slow-link";
   std::set<RankId> ends, senders, receivers;
   std::set<std::pair<RankId, RankId>> links;
+  std::set<std::vector<int32_t>> members;
+  std::map<int32_t, std::set<RankId>> receivers_of;  // by group
   std::string order;
   for (const Marked& m : slow.marked) {
     ends.insert(m.order.last);
     receivers.insert(m.order.last);
+    receivers_of[m.channel->group].insert(m.order.last);
+    members.insert(m.channel->ranks);
     if (m.sender >= 0) {
       ends.insert(m.sender);
       senders.insert(m.sender);
@@ -208,8 +234,11 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
          Milliseconds(MedianTransfer(job, *m.channel)), "", "",
          Counted(static_cast<int64_t>(m.channel->calls.size()), "operation") + " of " + NameOf(job, *m.channel)});
   }
-  // Two kinds that run round the ring in opposite directions and agree on the sender settle it.
-  if (senders.size() == 1 && receivers.size() >= 2) {
+  const bool side_by_side = members.size() > 1;
+  // Two kinds that run round one ring in opposite directions and agree on the sender settle it.
+  const bool both_ways = std::any_of(receivers_of.begin(), receivers_of.end(),
+                                     [](const auto& of_group) { return of_group.second.size() > 1; });
+  if (senders.size() == 1 && both_ways) {
     finding.scope.ranks.assign(senders.begin(), senders.end());
     finding.confidence = report::Confidence::kLikely;
     finding.confidence_reason = "two kinds of collective that run in opposite directions point at the same sender";
@@ -218,19 +247,19 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
     finding.confidence = report::Confidence::kSuspected;
     finding.confidence_reason = "from the order of ends alone; link counters or a pairwise test would prove it";
     finding.scope.ranks.assign(ends.begin(), ends.end());
-    finding.headline = slow.groups > 1    ? "from ranks " + Ranks(senders) + " to ranks " + Ranks(receivers)
-                       : ends.size() == 2 ? "between ranks " + Ranks(ends)
-                                          : "into rank " + Ranks(ends);
-    if (ends.size() > 1) finding.headline += " (either end)";
+    finding.headline = side_by_side       ? "from " + Ranks(senders) + " to " + Ranks(receivers)
+                       : ends.size() == 2 ? "between " + Ranks(ends)
+                                          : "into " + Ranks(receivers);
+    if (!senders.empty()) finding.headline += " (either end)";
   }
   finding.id = "slow-link-" + std::to_string(finding.scope.ranks.front());
   finding.scope.group = NameOf(job, *slow.all.front());
   finding.sentence =
       "Transfers are slow though nobody is late: " + order +
-      (slow.groups > 1 ? "; so it is in " + Counted(static_cast<int64_t>(slow.groups), "group") + " side by side."
-                       : ".");
+      (side_by_side ? "; so it is in " + Counted(static_cast<int64_t>(members.size()), "group") + " side by side."
+                    : ".");
   finding.suggestion =
-      slow.groups > 1
+      side_by_side
           ? "test the network cards of both hosts (counters, a pairwise bandwidth test), their cables and switch ports"
           : "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
   PriceSlowLink(job, slow, all, &candidate);
@@ -300,7 +329,6 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
       SlowRings& rings = slow[WaysOf(job, marked)];
       rings.marked.insert(rings.marked.end(), marked.begin(), marked.end());
       rings.all.insert(rings.all.end(), kinds.begin(), kinds.end());
-      ++rings.groups;
       continue;
     }
     if (has_device) {

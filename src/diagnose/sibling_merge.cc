@@ -144,23 +144,16 @@ bool IsOfSameSteps(const report::Finding& finding) {
   return finding.cause == "slow-device" && finding.scope.function.empty() && !IsSteady(finding.when);
 }
 
-// The functions of "a > b, c" without the way to them: b and c.
-std::vector<std::string> LeavesOf(const std::string& functions) {
-  std::vector<std::string> out;
-  for (size_t begin = 0; begin < functions.size();) {
-    const size_t end = std::min(functions.find(", ", begin), functions.size());
-    const std::string one = functions.substr(begin, end - begin);
-    const size_t way = one.rfind(" > ");
-    out.push_back(way == std::string::npos ? one : one.substr(way + 3));
-    begin = end + 2;
-  }
-  return out;
+std::string LeafOf(const std::string& path) {
+  const size_t way = path.rfind(" > ");
+  return way == std::string::npos ? path : path.substr(way + 3);
 }
 
 // What causes of one kind have in common, one of these at least; empty = each stands for itself. One function that is
 // longer on several ranks is one matter (an expert with more tokens, on each of its replicas), and so is one habit of
 // the program.
-std::vector<std::string> KindsOf(const report::Finding& finding) {
+std::vector<std::string> KindsOf(const Candidate& candidate) {
+  const report::Finding& finding = candidate.finding;
   if (finding.cause == "hidden-sync" || finding.cause == "unpinned-copy" || finding.cause == "slow-copy")
     return {finding.cause};
   const bool of_function =
@@ -173,12 +166,13 @@ std::vector<std::string> KindsOf(const report::Finding& finding) {
   if (!of_function) return {};
   // Of two functions that share an excess the larger one may hold enough of it elsewhere to stand alone; where both are
   // as large, now one and now the other is named first.
-  std::vector<std::string> leaves = LeavesOf(finding.scope.function);
-  if (leaves.empty()) return {};
-  std::vector<std::string> out{finding.cause + " " + leaves.front()};
-  std::sort(leaves.begin(), leaves.end());
-  if (leaves.size() == 2) out.push_back(finding.cause + " " + leaves[0] + ", " + leaves[1]);
-  return out;
+  const std::string& function = finding.scope.function;
+  if (function.empty()) return {};
+  if (candidate.other.empty()) return {finding.cause + " " + function};
+  const std::string first = function.substr(0, function.size() - candidate.other.size() - 2);
+  const std::string leaf = LeafOf(first);
+  const auto [low, high] = std::minmax(leaf, candidate.other);
+  return {finding.cause + " " + first, finding.cause + " " + low + ", " + high};
 }
 
 // The host whose name stands for all ranks of a finding; empty where they are on several, or unnamed.
@@ -238,7 +232,7 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::map<std::string, size_t> first_of;  // by kind
   DisjointSets sets(candidates->size());
   for (auto& [rank, candidate] : *candidates) {
-    for (const std::string& kind : KindsOf(candidate.finding)) {
+    for (const std::string& kind : KindsOf(candidate)) {
       sets.Unite(parts.size(), first_of.try_emplace(kind, parts.size()).first->second);
     }
     parts.push_back(PartOf(&candidate, rank, RanksOf(job, candidate.finding), false));

@@ -99,17 +99,32 @@ TEST_F(SiblingMerge, OneKernelWhereverItIsLonger) {
 // the smaller one is another matter.
 TEST_F(SiblingMerge, APairOfFunctionsIsItsLargerOne) {
   Add(1, "slow-device", Ms(20));
-  candidates_[0].second.finding.scope.function = "bmm_experts, softmax";
+  const auto pair = [&](size_t k, const std::string& first, const std::string& other) {
+    candidates_[k].second.finding.scope.function = first + ", " + other;
+    candidates_[k].second.other = other;
+  };
+  pair(0, "bmm_experts", "softmax");
   Add(5, "slow-device", Ms(20));
   candidates_[1].second.finding.scope.function = "bmm_experts";
   Add(3, "slow-device", Ms(20));
-  candidates_[2].second.finding.scope.function = "step > softmax, bmm_experts";
+  pair(2, "step > softmax", "bmm_experts");
   Add(7, "slow-device", Ms(20));
-  candidates_[3].second.finding.scope.function = "copy, softmax";
+  pair(3, "copy", "softmax");
   MergeAlike(job_, &candidates_);
   ASSERT_EQ(candidates_.size(), 2U);
   EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 3, 5}));
   EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{7}));
+}
+
+// Modules of the same name at other places of the program, kernels whose names hold commas.
+TEST_F(SiblingMerge, NamesThatOnlyEndOrBeginAlikeAreOthers) {
+  const std::vector<std::string> names = {"encoder > forward", "decoder > forward", "k<4, float>", "k<4, half>"};
+  for (size_t k = 0; k < names.size(); ++k) {
+    Add(2 * k, "slow-device", Ms(20));
+    candidates_[k].second.finding.scope.function = names[k];
+  }
+  MergeAlike(job_, &candidates_);
+  EXPECT_EQ(candidates_.size(), 4U);
 }
 
 // A fifth of the other's cost: the strong one has a reason of its own. Loaders of two ranks are two matters anyway.
