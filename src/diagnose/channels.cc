@@ -130,6 +130,10 @@ void CompareSiblings(const Job& job, bool one_way, size_t least, std::vector<Cha
   }
 }
 
+bool HasValue(const std::vector<Nanos>& by_step) {
+  return std::any_of(by_step.begin(), by_step.end(), [](Nanos x) { return x != kNoValue; });
+}
+
 // Over the steps that `expected` knows.
 bool IsFarFrom(const Channel& channel, const std::vector<Nanos>& expected) {
   constexpr Nanos kFar = 2;
@@ -157,10 +161,10 @@ void CompareWithBothWays(const Job& job, std::vector<Channel>* channels) {
   CompareSiblings(job, true, kLeastOneWay, channels);
   for (auto& [i, expected] : both_ways) {
     Channel& channel = (*channels)[i];
-    const bool has_own = std::any_of(channel.siblings.begin(), channel.siblings.end(), [](Nanos x) { return x >= 0; });
+    const bool has_own = HasValue(channel.siblings);
     if (has_own && !IsFarFrom(channel, expected)) continue;
     channel.siblings = std::move(expected);
-    channel.is_assumed = true;
+    channel.is_assumed = HasValue(channel.siblings);
   }
 }
 

@@ -24,7 +24,7 @@ struct Channel {
   std::vector<size_t> step_end;  // by axis step: end of its calls in `calls`
   std::vector<Nanos> actual;     // by axis step: sum of its transfers
   std::vector<Nanos> siblings;   // by axis step: what its siblings take for the same calls; kNoValue = has none
-  bool is_assumed = false;       // no sizes are written: that its siblings move as much is an assumption
+  bool is_assumed = false;       // no sizes are written, and sends of the other direction stand in for siblings
   Nanos uncertain = 0;           // by how much a call's transfer may be off; what is slow has to exceed it
   std::vector<Nanos> usual;      // by axis step: what these calls take in its other steps; kNoValue = not comparable
 

@@ -99,4 +99,15 @@ ExcessTable ComputeExcess(const Job& job, OwnPart part, const std::set<size_t>& 
   return table;
 }
 
+std::vector<Nanos> BeyondQuiet(const ExcessTable& table, size_t rank, size_t place) {
+  const auto begin = table.own.begin() + static_cast<std::ptrdiff_t>(rank * table.steps);
+  std::vector<Nanos> out(begin, begin + static_cast<std::ptrdiff_t>(table.steps));
+  if (out.empty() || std::find(out.begin(), out.end(), kNoValue) != out.end()) return {};
+  std::vector<Nanos> sorted = out;
+  std::sort(sorted.begin(), sorted.end());
+  const Nanos quiet = sorted[std::min(place, sorted.size() - 1)];
+  for (Nanos& x : out) x -= quiet;
+  return out;
+}
+
 }  // namespace headway::diagnose

@@ -31,6 +31,10 @@ struct ExcessTable {
   [[nodiscard]] Nanos At(size_t rank, size_t step) const { return excess[rank * steps + step]; }
 };
 
+// By axis step: the rank's own time beyond that of its quietest steps, the one at `place` from the shortest on (the
+// last where there are fewer). Empty where the rank lacks a step.
+[[nodiscard]] std::vector<Nanos> BeyondQuiet(const ExcessTable& table, size_t rank, size_t place);
+
 // Ranks in `without` are nobody's peers and have no excess.
 [[nodiscard]] ExcessTable ComputeExcess(const Job& job, OwnPart part = OwnPart::kAll,
                                         const std::set<size_t>& without = {});

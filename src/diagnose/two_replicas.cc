@@ -39,17 +39,10 @@ std::vector<Pair> PairsOf(const Job& job, const std::vector<Siblings>& siblings,
   return pairs;
 }
 
-// A rank's own time beyond what it takes when nothing strikes it: a tenth up, as each of two may be struck in all steps
-// in which the other is not. Empty where it lacks a step.
+// Beyond what a rank takes when nothing strikes it: a tenth up, as each of two may be struck in all steps in which the
+// other is not.
 std::vector<Nanos> BeyondQuiet(const AnalysisInput& in, size_t rank) {
-  const auto begin = in.excess.own.begin() + static_cast<std::ptrdiff_t>(rank * in.job.num_steps());
-  std::vector<Nanos> out(begin, begin + static_cast<std::ptrdiff_t>(in.job.num_steps()));
-  if (std::find(out.begin(), out.end(), kNoValue) != out.end()) return {};
-  std::vector<Nanos> sorted = out;
-  std::sort(sorted.begin(), sorted.end());
-  const Nanos quiet = sorted[std::min(sorted.size() - 1, std::max(kLeastOfEach, sorted.size() / kShareOfEach) - 1)];
-  for (Nanos& x : out) x -= quiet;
-  return out;
+  return diagnose::BeyondQuiet(in.excess, rank, std::max(kLeastOfEach, in.job.num_steps() / kShareOfEach) - 1);
 }
 
 // By step: how much longer the first of the pair is than the second.

@@ -85,7 +85,8 @@ class StrideSearch {
     std::vector<int> sides(flows_.size(), 0);
     for (const auto& [rank, mine] : of_rank_) {
       const auto next = of_rank_.find(Next(rank, distance));
-      if (next == of_rank_.end()) continue;
+      // Half way around the next rank's next one is this one again.
+      if (next == of_rank_.end() || (2 * distance == Around() && next->first < rank)) continue;
       for (const bool sends : {true, false}) {
         const int64_t i = OnlyOneLeft(mine, sends, taken), j = OnlyOneLeft(next->second, !sends, taken);
         if (i < 0 || j < 0) continue;
