@@ -214,8 +214,11 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
                                 Counted(static_cast<int64_t>(besides.size()), "channel"), "", "",
                                 "each passes here, so none of its kind shows what is usual: " + NameOf(job, first)});
   }
-  candidate.at_most_info = std::any_of(egress.slow.begin(), egress.slow.end(),
-                                       [&](const SlowChannel& slow) { return IsDoubtful(job, channels, slow); });
+  // That something among so many is slow names nobody.
+  const bool is_anybody = egress.sides.size() > 2 && !egress.is_row;
+  candidate.at_most_info =
+      is_anybody || std::any_of(egress.slow.begin(), egress.slow.end(),
+                                [&](const SlowChannel& slow) { return IsDoubtful(job, channels, slow); });
   return candidate;
 }
 

@@ -55,18 +55,20 @@ bool MayShowOrder(const Job& job, const Channel& channel) {
   return channel.ranks.size() > 2 || over_hosts;
 }
 
-// Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
-// must show the sender, too.
-bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
-  if (!order.TellsLast()) return false;
-  const Nanos transfer = MedianTransfer(job, channel);
-  if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
-  return order.TellsBoth() && order.lag * 100 >= transfer * 4;
+bool IsAlwaysSo(const RingOrder& order) {
+  return order.TellsBoth() && order.times_last * 10 >= order.of * 9 && order.times_first * 10 >= order.of_first * 9;
 }
 
-bool IsAlwaysSo(const Marked& m) {
-  const RingOrder& order = m.order;
-  return order.TellsBoth() && order.times_last * 10 >= order.of * 9 && order.times_first * 10 >= order.of_first * 9;
+// Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
+// must show the sender, too, and be apart by more than healthy ones are. Of two members one is always last, and be it
+// by what their clocks are off: nearly all operations have to say so.
+bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
+  if (!order.TellsLast()) return false;
+  const bool is_told = IsAlwaysSo(order) && order.of * 2 >= static_cast<int64_t>(channel.calls.size());
+  if (channel.ranks.size() == 2 && !is_told) return false;
+  const Nanos transfer = MedianTransfer(job, channel);
+  if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
+  return order.TellsBoth() && order.lag >= RingOrder::kLeastLag && order.lag * 100 >= transfer * 4;
 }
 
 // Groups whose ends say the same: one slow way may serve them all.
@@ -323,8 +325,9 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
     }
     // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
     // operations say the same.
-    const bool is_sure = has_device || std::any_of(marked.begin(), marked.end(), IsAlwaysSo) ||
-                         ExposedPerStep(job, kinds) * 10 >= job.median_step;
+    const bool is_sure =
+        has_device || std::any_of(marked.begin(), marked.end(), [](const Marked& m) { return IsAlwaysSo(m.order); }) ||
+        ExposedPerStep(job, kinds) * 10 >= job.median_step;
     if (!marked.empty() && is_sure) {
       SlowRings& rings = slow[WaysOf(job, marked)];
       rings.marked.insert(rings.marked.end(), marked.begin(), marked.end());

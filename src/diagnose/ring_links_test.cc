@@ -76,6 +76,34 @@ TEST(RingLinks, PairsOfOneHostShareItsProcessors) {
   EXPECT_TRUE(Find(mesh.Make()).empty());
 }
 
+// 40 calls of a pair across two hosts, of which `often` end apart by `lag`, the others the other way round.
+std::vector<Candidate> OnePair(int often, Nanos transfer, Nanos lag) {
+  MadeMesh mesh({.ranks = 4, .per_host = 2});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  const int pair = mesh.Group("mesh_dp", {0, 2});
+  for (int s = 0; s < 40; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(1));
+    mesh.Meet(world, CommOp::kBarrier, 0, Us(20));
+    const bool first = s % 10 < often / 4;
+    mesh.Meet(pair, CommOp::kAllReduce, kBytes, {transfer + (first ? lag : 0), transfer + (first ? 0 : lag)});
+  }
+  return Find(mesh.Make());
+}
+
+TEST(RingLinks, OfTwoMembersOneIsAlwaysLast) {
+  // 28 of 40 are 2.5 deviations of chance; 32 are 3.8, beyond what chance does, but below nine in ten.
+  EXPECT_TRUE(OnePair(28, Us(200), Us(40)).empty());
+  EXPECT_TRUE(OnePair(32, Us(200), Us(40)).empty());
+  EXPECT_EQ(OnePair(36, Us(200), Us(40)).size(), 1U);
+}
+
+TEST(RingLinks, EndsOfShortOperationsAreApartByNature) {
+  // 6 % of a transfer, but 6 us: healthy members may be apart by 8.
+  EXPECT_TRUE(OnePair(40, Us(100), Us(6)).empty());
+  EXPECT_EQ(OnePair(40, Us(100), Us(10)).size(), 1U);
+}
+
 TEST(RingLinks, PairsThatEndTogether) {
   EXPECT_TRUE(Find(PairsAcross(true, Ms(10), Ms(10))).empty());
   EXPECT_TRUE(Find(PairsAcross(false, Ms(10) + Us(100), Ms(10))).empty());  // 1 %

@@ -29,6 +29,7 @@ struct RingOrder {
 
   static constexpr int64_t kLeast = 6;
   static constexpr double kBeyondChance = 3.5;
+  static constexpr Nanos kLeastLag = 8 * kMicrosecond;  // what ends on devices may be apart by where nothing is slow
 };
 
 // Whether an operation runs round a ring.

@@ -10,9 +10,9 @@ namespace headway::diagnose {
 
 namespace {
 
-constexpr size_t kLeastMembers = 4;            // two steps are soon about even
-constexpr size_t kLeastSteps = 2;              // between members whose clocks agree
-constexpr Nanos kLeastHop = 8 * kMicrosecond;  // what members of a healthy ring may be apart by
+constexpr size_t kLeastMembers = 4;  // two steps are soon about even
+constexpr size_t kLeastSteps = 2;    // between members whose clocks agree
+constexpr Nanos kLeastHop = RingOrder::kLeastLag;
 
 // Rank index and how long before the last member of its clock it ends, one value a collective. Collectives that a
 // member misses are left out.
