@@ -60,7 +60,11 @@ bool MayShowOrder(const Job& job, const Channel& channel) {
 bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
   if (!order.TellsLast()) return false;
   const Nanos transfer = MedianTransfer(job, channel);
-  if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
+  if (!job.ranks.front().has_device) {
+    // Threads taken for one group whose members belong to several.
+    const bool is_beyond = channel.op == CommOp::kAllReduce && order.times_beyond * 2 > order.of;
+    return order.lag * 100 >= transfer * 15 && !is_beyond;
+  }
   return order.TellsBoth() && order.lag * 100 >= transfer * 4;
 }
 
