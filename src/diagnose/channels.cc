@@ -114,6 +114,13 @@ bool IsOfUnknownSize(const Job& job, const Channel& channel) {
   return channel.sender >= 0 && job.comms.collectives[channel.calls.front()].bytes < 0;
 }
 
+// A message that had ended before its receive began: its end was not seen, or it is not the one that was received.
+bool TookNothing(const Job& job, const Channel& channel, size_t step) {
+  const auto calls = channel.CallsOf(step);
+  return IsOfUnknownSize(job, channel) &&
+         std::any_of(calls.begin(), calls.end(), [&](size_t c) { return TransferTime(job, c) <= 0; });
+}
+
 // `one_way`: messages of unknown size alone.
 void CompareSiblings(const Job& job, bool one_way, size_t least, std::vector<Channel>* channels) {
   std::map<std::tuple<int32_t, size_t, size_t, uint64_t>, Places> alike;  // (family, step, calls, likeness)
@@ -121,7 +128,7 @@ void CompareSiblings(const Job& job, bool one_way, size_t least, std::vector<Cha
     const Channel& channel = (*channels)[i];
     if (one_way && !IsOfUnknownSize(job, channel)) continue;
     for (size_t s = 0; s < job.num_steps(); ++s) {
-      if (channel.CallsOf(s).empty()) continue;
+      if (channel.CallsOf(s).empty() || TookNothing(job, channel, s)) continue;
       alike[{channel.family, s, channel.CallsOf(s).size(), LikenessOf(job, channel, s, one_way)}].emplace_back(i, s);
     }
   }
@@ -197,7 +204,7 @@ void CompareSteps(const Job& job, std::vector<Channel>* channels) {
     std::map<std::pair<size_t, uint64_t>, Places> alike;  // (calls, likeness)
     for (size_t s = 0; s < job.num_steps(); ++s) {
       const Channel& channel = (*channels)[i];
-      if (channel.CallsOf(s).empty()) continue;
+      if (channel.CallsOf(s).empty() || TookNothing(job, channel, s)) continue;
       alike[{channel.CallsOf(s).size(), LikenessOf(job, channel, s)}].emplace_back(i, s);
     }
     for (const auto& [key, places] : alike) {

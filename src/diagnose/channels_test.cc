@@ -184,6 +184,27 @@ TEST(Channels, WhereAllOfOneWayAreFarSlowerItIs) {
   }
 }
 
+TEST(Channels, AMessageThatTookNothingIsNoSibling) {
+  // Of one pair of stages the third of the first stage's messages in each step ended before its receive began.
+  MadeMesh mesh({.ranks = 2, .device = false});
+  const int pp = mesh.Group("mesh_pp", {0, 1});
+  for (int s = 0; s < 4; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int k = 0; k < 4; ++k) {
+      mesh.Send(pp, 0, -1, Ms(10));
+      mesh.Send(pp, 1, -1, Ms(10));
+    }
+  }
+  Job job = JoinJob(mesh.Make());
+  const auto siblings = [&] { return CollectChannels(job).back().siblings; };
+  EXPECT_EQ(siblings(), Times(4, Ms(40)));
+  const Channel there = CollectChannels(job).front();
+  ASSERT_EQ(there.sender, 0);
+  for (size_t s = 0; s < 4; ++s) job.graph.collectives[there.CallsOf(s)[2]].shortest = 0;
+  EXPECT_EQ(siblings(), Times(4, kNoValue));
+}
+
 TEST(Channels, WhereBytesAreWrittenTheyDecideForSendsToo) {
   // Twice as much on the way back: the only like of a send is that of the other stages.
   for (const Channel& channel : CollectChannels(ThreeStages(kBytes, 2 * kBytes))) {

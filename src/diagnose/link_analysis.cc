@@ -58,9 +58,10 @@ Candidate MakeSlowFabric(const Job& job, const Channels& channels, Nanos exposed
                      " of the step though nobody is late, and no member of a group ends later than the others.";
   finding.confidence = report::Confidence::kSuspected;
   finding.confidence_reason = "no faster transfers in this job to compare with";
-  // A program may wait for its transfers by design: only a rate that no network of today should have is warned of.
+  // A program may wait for its transfers by design: only a rate that no network of today should have is warned of, and
+  // where no size is written none is known.
   const double rate = BytesPerNs(job, channels);
-  candidate.at_most_info = job.ranks.front().has_device || rate > kSlowNetwork;
+  candidate.at_most_info = job.ranks.front().has_device || rate == 0 || rate > kSlowNetwork;
   if (rate > 0) {
     finding.evidence.push_back({"bytes moved over time moved", FormatFixed(rate, 2) + " GB/s",
                                 "over " + FormatFixed(kSlowNetwork, 3) + " GB/s", "",

@@ -2,6 +2,7 @@
 // Whole diagnoses of jobs with slow links, and of their healthy twins.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "diagnose/analyses.h"
@@ -280,6 +281,14 @@ TEST(LinkAnalysis, TransfersThatHoldHalfOfTheStepAreTheFabric) {
   EXPECT_NEAR(static_cast<double>(Loud(d)[0].recoverable_per_step), 45e6, 1e4);
   EXPECT_TRUE(Loud(DiagnoseHostBackend(60, 10'000'000)).empty());
   EXPECT_TRUE(Loud(DiagnoseHostBackend(30, 2'000'000)).empty());
+}
+
+TEST(LinkAnalysis, WithoutSizesTransfersThatHoldHalfOfTheStepAreARemark) {
+  // The same 60 of 100 ms: of a fast network that has much to move, or of a slow one.
+  const Diagnosis d = DiagnoseHostBackend(60, -1);
+  EXPECT_TRUE(Loud(d).empty());
+  ASSERT_EQ(std::count_if(d.findings.begin(), d.findings.end(), [](const auto& f) { return f.cause == "slow-fabric"; }),
+            1);
 }
 
 }  // namespace

@@ -174,12 +174,25 @@ bool IsOneOfMany(const Job& job, const Cause& cause, const CauseContext& context
          struck > 2 && static_cast<size_t>(struck) * 4 > members.size();
 }
 
-// Of a pipeline of single ranks the inner stages pass for peers. One that calls the function more often, each call no
-// longer than elsewhere, was given more of the program.
-bool HasMoreLayers(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why) {
+// Of a pipeline of single ranks the inner stages pass for peers.
+bool PeersAreOtherStages(const Job& job, size_t rank, const std::vector<size_t>& peers) {
   const int32_t stage = job.coordinates[rank].stage;
   const auto is_other = [&](size_t p) { return job.coordinates[p].stage >= 0 && job.coordinates[p].stage != stage; };
-  if (stage < 0 || peers.empty() || !std::all_of(peers.begin(), peers.end(), is_other)) return false;
+  return stage >= 0 && !peers.empty() && std::all_of(peers.begin(), peers.end(), is_other);
+}
+
+// All functions take longer together, as on a slow host, but their calls by less than half of that: there are more.
+bool CallsAreNoLonger(size_t rank, const std::vector<size_t>& peers, const Explanation& why, JobCallTimes* calls_of) {
+  constexpr size_t kLeastFunctions = 4;
+  std::vector<CallTimes> times;
+  for (const size_t p : peers) times.push_back(calls_of->Calls(p));
+  const CallRatio calls = CompareCalls(calls_of->Calls(rank), TimesAmong(times, 0.5, 1));
+  return calls.functions >= kLeastFunctions && (calls.ratio - 1) * 2 < why.ratio - 1;
+}
+
+// A stage that calls the function more often than its peers, each call no longer than there, was given more of the
+// program.
+bool HasMoreLayers(const Explanation& why) {
   const bool more_calls = why.node >= 0 && why.node_peer_calls > 0 && why.node_calls * 10 > why.node_peer_calls * 11;
   if (!more_calls || why.node_peers <= 0) return false;
   const double calls = static_cast<double>(why.node_calls) / static_cast<double>(why.node_peer_calls);
@@ -188,6 +201,12 @@ bool HasMoreLayers(const Job& job, size_t rank, const std::vector<size_t>& peers
 }
 
 Cause MoreLayers(const Explanation& why) {
+  if (why.node < 0) {
+    return {"stage-imbalance", "",
+            "Its functions take " + FormatRatio(why.ratio) +
+                " the time they take on other stages, and no call takes longer: it was given more of the program",
+            "move layers from this stage to the others"};
+  }
   return {"stage-imbalance", why.function,
           "It calls " + why.brief + " " + Counted(why.node_calls, "time") + ", other stages " +
               Counted(why.node_peer_calls, "time") + ", and no call takes longer: it was given more of the program",
@@ -220,8 +239,12 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   context.syncs = SyncsPerStep(job, suspect.rank, steps);
   context.peer_syncs = MeanSyncs(job, peers, steps);
-  const bool more_layers = HasMoreLayers(job, suspect.rank, peers, why);
-  const Cause cause = more_layers ? MoreLayers(why) : NameCause(why, context);
+  Cause cause = NameCause(why, context);
+  const bool as_slow_host = !context.has_device && cause.name == "slow-host";
+  const bool more_layers =
+      PeersAreOtherStages(job, suspect.rank, peers) &&
+      (HasMoreLayers(why) || (as_slow_host && CallsAreNoLonger(suspect.rank, peers, why, calls_of)));
+  if (more_layers) cause = MoreLayers(why);
 
   Candidate candidate;
   report::Finding& finding = candidate.finding;

@@ -286,5 +286,39 @@ TEST(OwnTime, AStageWhoseCallsAreLongerIs) {
   EXPECT_FALSE(found.at_most_info);
 }
 
+// Four stages of one rank each without devices; a step is five calls each of six operators of 4 ms, of which stage 2
+// makes `calls`, of `call` each.
+AnalysisOutput OfOperators(int calls, Nanos call) {
+  MadeMesh mesh({.ranks = 4, .device = false});
+  const int pp = mesh.Group("mesh_pp", {0, 1, 2, 3});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      for (int f = 0; f < 6; ++f) {
+        const int n = r == 2 ? calls : 5;
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(f), n * (r == 2 ? call : Ms(4)), n);
+      }
+    }
+    mesh.Meet(pp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunOwnTimeAnalysis);
+}
+
+TEST(OwnTime, AStageThatMakesMoreCallsOfAllOperatorsIsNoSlowHost) {
+  // 6 * 7 * 4 = 168 ms against 120, 1.4 times in each of them.
+  const AnalysisOutput more = OfOperators(7, Ms(4));
+  ASSERT_EQ(more.candidates.size(), 1U);
+  EXPECT_EQ(more.candidates[0].finding.cause, "stage-imbalance");
+  EXPECT_TRUE(more.candidates[0].at_most_info);
+  EXPECT_NE(more.candidates[0].finding.sentence.find("1.40x the time they take on other stages"), std::string::npos)
+      << more.candidates[0].finding.sentence;
+  // The same 168 ms of 5 calls of 5.6 ms.
+  const AnalysisOutput slow = OfOperators(5, Us(5600));
+  ASSERT_EQ(slow.candidates.size(), 1U);
+  EXPECT_EQ(slow.candidates[0].finding.cause, "slow-host");
+  EXPECT_FALSE(slow.candidates[0].at_most_info);
+}
+
 }  // namespace
 }  // namespace headway::diagnose

@@ -60,14 +60,18 @@ bool IsAlwaysSo(const RingOrder& order) {
 }
 
 // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
-// must show the sender, too, and be apart by more than healthy ones are. Of two members one is always last, and be it
-// by what their clocks are off: nearly all operations have to say so.
+// must show the sender, too, and be apart by more than healthy ones are. Of two members one is always last, and be it by
+// what their clocks are off: nearly all operations have to say so.
 bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
   if (!order.TellsLast()) return false;
   const bool is_told = IsAlwaysSo(order) && order.of * 2 >= static_cast<int64_t>(channel.calls.size());
   if (channel.ranks.size() == 2 && !is_told) return false;
   const Nanos transfer = MedianTransfer(job, channel);
-  if (!job.ranks.front().has_device) return order.lag * 100 >= transfer * 15;
+  if (!job.ranks.front().has_device) {
+    // Threads taken for one group whose members belong to several.
+    const bool is_beyond = channel.op == CommOp::kAllReduce && order.times_beyond * 2 > order.of;
+    return order.lag * 100 >= transfer * 15 && !is_beyond;
+  }
   return order.TellsBoth() && order.lag >= RingOrder::kLeastLag && order.lag * 100 >= transfer * 4;
 }
 

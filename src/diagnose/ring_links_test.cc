@@ -149,6 +149,22 @@ TEST(RingLinks, WhereNoneOfTheKindIsQuickerTheOrderTellsTheLeast) {
   EXPECT_EQ(Find(FourRings(Ms(15), Ms(16)))[0].excess, std::vector<Nanos>(16, Ms(3)));
 }
 
+TEST(RingLinks, NoLinkHoldsAnAllReduceBackOnItsSecondRoundAlone) {
+  // Ends 6 ms apart of which the first comes after 2. An all-gather goes round once.
+  const auto ring = [](CommOp op) {
+    MadeMesh mesh({.ranks = 4, .device = false});
+    const int group = mesh.Group("mesh_dp", {0, 1, 2, 3});
+    for (int s = 0; s < 16; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(20));
+      mesh.Meet(group, op, kBytes, {Ms(2), Ms(4), Ms(6), Ms(8)});
+    }
+    return Find(mesh.Make());
+  };
+  EXPECT_TRUE(ring(CommOp::kAllReduce).empty());
+  EXPECT_EQ(ring(CommOp::kAllGather).size(), 1U);
+}
+
 TEST(RingLinks, OfAHostBackendNearlyAllHaveToSaySoWhereTransfersAreShort) {
   // gloo's all-reduce sends to the rank before: the one behind rank 3 is rank 0. The transfers are 4 of 104 ms. In
   // every fourth step rank 2 ends last, which leaves three in four: by far not by chance, but processes share cores.

@@ -65,6 +65,7 @@ RingOrder OrderOfEnds(const Job& job, std::span<const size_t> collectives) {
     ++out.of;
     ++last[split.last_to_end];
     spreads.push_back(split.end_spread);
+    out.times_beyond += split.end_spread > split.transfer ? 1 : 0;
   }
   const auto [last_rank, times_last] = Most(last);
   const auto [first_rank, times_first] = Most(first);

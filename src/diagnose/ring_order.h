@@ -20,6 +20,9 @@ struct RingOrder {
   int64_t of = 0, of_first = 0;    // operations in which the clocks could tell the last, the first
   double z_last = 0, z_first = 0;  // how far from chance, in standard deviations
   Nanos lag = 0;                   // median of: the last member's end after the first end
+  // Operations of `of` whose ends lie further apart than the first of them lies behind the latest arrival. An
+  // all-reduce goes twice round its ring and a slow link delays both rounds: the first one for all members.
+  int64_t times_beyond = 0;
 
   // As good as never by chance, and seen often enough.
   [[nodiscard]] bool TellsLast() const { return of >= kLeast && z_last >= kBeyondChance; }

@@ -30,12 +30,13 @@ std::vector<Shown> WhoToShow(const Job& job, const report::Finding& finding) {
   };
   std::map<RankId, size_t> index;
   for (size_t r = 0; r < job.num_ranks(); ++r) index[job.ranks[r].meta.rank] = r;
+  // An end of a link may have no trace.
   for (const RankId rank : finding.scope.ranks) {
-    if (shown.size() < 2) shown.push_back({index.at(rank), Mark::kCulprit});
+    if (shown.size() < 2 && index.count(rank) > 0) shown.push_back({index.at(rank), Mark::kCulprit});
   }
   size_t victims = 0;
   for (const RankId rank : finding.victims) {
-    if (victims++ < kMaxVictims) shown.push_back({index.at(rank), Mark::kVictim});
+    if (victims++ < kMaxVictims && index.count(rank) > 0) shown.push_back({index.at(rank), Mark::kVictim});
   }
   if (shown.empty()) return shown;
   size_t peers = 0;

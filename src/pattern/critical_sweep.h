@@ -53,9 +53,10 @@ class CriticalSweep {
 
  private:
   struct Frame {
-    uint32_t id = 0;                                // slot in open_
-    FunctionTree::Node node = FunctionTree::kRoot;  // charged with self time
-    FunctionTree::Node path = FunctionTree::kRoot;  // parent of children
+    uint32_t id = 0;                                  // slot in open_
+    FunctionTree::Node node = FunctionTree::kRoot;    // charged with self time
+    FunctionTree::Node path = FunctionTree::kRoot;    // parent of children
+    FunctionTree::Node beside = FunctionTree::kRoot;  // parent of what runs beside an operation called in it
     uint32_t comm_detail = 0;
     Nanos start = 0;
     Nanos self = 0;  // time as the innermost frame of its thread
@@ -63,7 +64,8 @@ class CriticalSweep {
     enum class Nature : uint8_t { kWork, kContainer, kWait } nature = Nature::kWork;
     bool input = false;  // inside a data loader
     bool in_operator = false;
-    bool sync = false;  // waits for the device
+    bool is_message = false;  // the row of a host backend's operation, open until it is waited for
+    bool sync = false;        // waits for the device
   };
   struct Open {  // a row whose end is still to come
     trace::EventKind kind = trace::EventKind::kOther;

@@ -134,9 +134,13 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
   frame.input = outer != nullptr && outer->input;
   frame.path = outer != nullptr ? outer->path : FunctionTree::kRoot;
   frame.comm_detail = outer != nullptr ? outer->comm_detail : 0;
-  if (outer != nullptr && outer->nature == Frame::Nature::kWait) {
+  const bool beside_message = outer != nullptr && outer->is_message && event.kind != EventKind::kCommHost &&
+                              event.kind != EventKind::kCommWait && event.kind != EventKind::kCommIssue;
+  if (outer != nullptr && outer->nature == Frame::Nature::kWait && !beside_message) {
     frame.nature = Frame::Nature::kWait;  // whatever a wait calls is part of it
+    frame.is_message = outer->is_message && event.kind != EventKind::kCommWait;
     frame.node = outer->node;
+    frame.beside = outer->beside;
     return frame;
   }
   // Without devices an operator, and what it calls, is the compute.
@@ -161,7 +165,13 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
   if (frame.input && frame.nature == Frame::Nature::kWork && work_class != WorkClass::kRuntime) {
     work_class = WorkClass::kInput;
   }
-  frame.node = frame.path = tree_.Child(frame.path, event.name, work_class);
+  frame.node = tree_.Child(frame.path, event.name, work_class);
+  // A host's message is open until it is waited for: what runs meanwhile is no part of it, nor of the call that sent
+  // it.
+  frame.is_message = !in_.has_device && event.kind == EventKind::kCommHost;
+  const bool is_passed = frame.is_message || event.kind == EventKind::kCommIssue;
+  frame.beside = !is_passed ? frame.node : outer != nullptr ? outer->beside : FunctionTree::kRoot;
+  frame.path = frame.is_message ? frame.beside : frame.node;
   return frame;
 }
 

@@ -131,6 +131,30 @@ TEST(CriticalSweep, HostBackendWaitIsAHoleWhileTheRunLoopWorks) {
   EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(400));
 }
 
+TEST(CriticalSweep, WorkBesideAMessageIsNoPartOfIt) {
+  // gloo's rows of messages lie on the driving thread and are open until they are waited for. A send 100..900 that is
+  // on its way beside a receive 110..300 and an operator 300..850: blocked 100..300 and in the end 50.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "forward", 0, 95)
+                            .Row("main", EventKind::kCommIssue, "c10d::send", 95, 10)
+                            .Collective("main", CommOp::kSend, 100, 800)
+                            .Collective("main", CommOp::kRecv, 110, 190)
+                            .Row("main", EventKind::kCpuOp, "backward", 300, 550)
+                            .Row("main", EventKind::kCpuOp, "matmul", 400, 200)
+                            .Row("main", EventKind::kCpuOp, "optimizer", 900, 100)
+                            .Fold();
+  EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(745));
+  EXPECT_EQ(ClassTime(p, WorkClass::kHost), Us(5));  // of the call that sent it
+  EXPECT_EQ(ClassTime(p, WorkClass::kCommunication), Us(250));
+  EXPECT_EQ(OwnOf(p, "backward"), Us(350));
+  EXPECT_EQ(OwnOf(p, "matmul"), Us(200));
+  for (const pattern::FunctionName& f : *p.function_table) {
+    if (f.name == "backward") EXPECT_EQ(f.parent, -1) << "as where nothing is on its way";
+  }
+  ExpectClassesFillSteps(p);
+}
+
 TEST(CriticalSweep, ExplicitWaitBeforeTheRunLoopBeginsBelongsToTheOperation) {
   // wait_tensor 100..900; the run loop gets to it only at 300: exposed from 100 on.
   const RankPattern p = RowScript()

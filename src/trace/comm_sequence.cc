@@ -268,6 +268,7 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
   constexpr Nanos kSlack = 20 * kMicrosecond;  // clocks of devices of one host, rounding
   constexpr Nanos kDriftsFrom = kMillisecond;
   constexpr int32_t kSamples = 128, kEnds = 48;
+  constexpr Nanos kTogether = 2 * kMillisecond, kPercentOfTransfer = 15;
   Togetherness out;
   const int32_t longest = std::max(reference.size(), member.size());
   if (longest == 0 || 4 * std::abs(reference.size() - member.size()) > 8 + longest) return out;
@@ -312,6 +313,15 @@ Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& me
     overlapping = std::max(overlapping, overlapping_at([&](Nanos own) { return agreement.At(own); }));
   out.overlapping = static_cast<double>(overlapping) / count;
   out.jitter = fit.jitter;
+  int32_t tight = 0;
+  for (int32_t j = 0; j < count; ++j) {
+    const CommInstance& mine = member[row(j)];
+    const CommInstance& theirs = reference[row(j) + fit.shift];
+    const Nanos base = offset && !drifts ? *offset : agreement.slope != 0 ? agreement.At(theirs.end) : fit.centre;
+    const Nanos quicker = std::min(mine.end - mine.start, theirs.end - theirs.start);
+    tight += std::abs(mine.end - theirs.end - base) <= kTogether + quicker * kPercentOfTransfer / 100 ? 1 : 0;
+  }
+  out.tight = static_cast<double>(tight) / count;
   const double covered = 2.0 * fit.overlap / (reference.size() + member.size());
   // A member that always ends later sits behind a slow link; one whose ends come and go is of another group.
   const auto of_gap = [&](Nanos n) { return std::min(1.0, static_cast<double>(n) / static_cast<double>(gap)); };

@@ -99,6 +99,7 @@ struct Togetherness {
   Nanos jitter = 0;        // median distance of ends
   Nanos scatter = 0;       // the same whatever the clocks, drift included
   Nanos shorter = 0;       // median time that the quicker of the two spends in an operation: its transfer at most
+  double tight = 0;        // share of rows whose ends lie no further apart than a host's transfer of such a length may
 };
 [[nodiscard]] Togetherness JudgeTogether(const CommSequence& reference, const CommSequence& member,
                                          std::optional<Nanos> offset);

@@ -18,6 +18,8 @@ constexpr double kPlaceHint = 0.20;
 constexpr double kLikeHint = 0.10;
 constexpr double kPairHint = 0.08;
 constexpr double kAnyHint = 0.02;
+// Where no other member of a group has a file nothing speaks for a lane, nor against it.
+constexpr double kNobodyToAsk = 0.3;
 
 bool SoundsLikePipeline(std::string_view desc) {
   return desc.find("pp") != std::string_view::npos || desc.find("pipe") != std::string_view::npos ||
@@ -61,9 +63,20 @@ class LaneAssigner {
         if (!lanes_[r].runs.empty() && table_.declared[r].empty()) listed[r].push_back(static_cast<int32_t>(g));
       }
     }
+    lacks_partners_.assign(lanes_.size(), 0);
     for (size_t r = 0; r < lanes_.size(); ++r) {
       candidates_[r] = table_.declared[r].empty() ? std::move(listed[r]) : table_.declared[r];
+      const auto alone = [&](int32_t group) { return IsAlone(r, group); };
+      lacks_partners_[r] = !lanes_[r].is_device && std::any_of(candidates_[r].begin(), candidates_[r].end(), alone);
     }
+  }
+
+  // No other member has a file.
+  [[nodiscard]] bool IsAlone(size_t r, int32_t group) const {
+    const auto& members = table_.groups[static_cast<size_t>(group)].ranks;
+    return std::none_of(members.begin(), members.end(), [&](RankId member) {
+      return member != lanes_[r].rank->rank && index_of_rank_.count(member) > 0;
+    });
   }
 
   // Rows per group of a description, as most ranks have it: what a rank falls back on whose partners are missing.
@@ -167,6 +180,7 @@ class LaneAssigner {
 
   // Mean over some other members with a file of the best that any of their runs (or the chosen one) agrees.
   double Support(size_t r, const LaneRun& run, int32_t group, bool settled_peers) {
+    if (lacks_partners_[r] != 0 && IsAlone(r, group)) return kNobodyToAsk;
     double sum = 0;
     size_t peers = 0;
     for (const int32_t p : PeersOf(r, group)) {
@@ -177,7 +191,10 @@ class LaneAssigner {
       double best = 0;
       for (size_t other = 0; other < theirs.runs.size(); ++other) {
         if (settled_peers && chosen_[static_cast<size_t>(p)][k] != static_cast<int32_t>(other)) continue;
-        best = std::max(best, Agreement(lanes_[r], run, theirs, theirs.runs[other]));
+        const Togetherness& t = Agreement(lanes_[r], run, theirs, theirs.runs[other]);
+        // Threads of two groups that are called in turn pass for those of one, but for the ends of the operations in
+        // which the true partners are missing.
+        best = std::max(best, lacks_partners_[r] != 0 ? t.score * t.tight : t.score);
       }
       sum += best;
     }
@@ -206,7 +223,7 @@ class LaneAssigner {
     return peers;
   }
 
-  double Agreement(const RankLanes& a, const LaneRun& mine, const RankLanes& b, const LaneRun& theirs) {
+  const Togetherness& Agreement(const RankLanes& a, const LaneRun& mine, const RankLanes& b, const LaneRun& theirs) {
     // The same pair is asked for from both sides and in every round.
     const bool swap = a.rank_index > b.rank_index;
     const auto run_index = [](const RankLanes& l, const LaneRun& run) { return &run - l.runs.data(); };
@@ -216,8 +233,7 @@ class LaneAssigner {
     const RankLanes& x = swap ? b : a;
     const RankLanes& y = swap ? a : b;
     const CommSequence first = x.Sequence(swap ? theirs : mine), second = y.Sequence(swap ? mine : theirs);
-    const double score = JudgeTogether(first, second, offset_(x.rank_index, y.rank_index)).score;
-    return agreement_[key] = score;
+    return agreement_[key] = JudgeTogether(first, second, offset_(x.rank_index, y.rank_index));
   }
 
   int64_t Publish() {
@@ -242,8 +258,9 @@ class LaneAssigner {
   std::unordered_map<RankId, int32_t> index_of_rank_;
   std::vector<std::vector<int32_t>> candidates_;  // per rank: groups in order of creation
   std::vector<std::vector<int32_t>> chosen_;      // per rank and candidate: run or -1
+  std::vector<char> lacks_partners_;              // per rank: nobody else of one of its groups has a file
   std::map<std::string_view, size_t> typical_;
-  std::map<std::tuple<int32_t, std::ptrdiff_t, int32_t, std::ptrdiff_t>, double> agreement_;
+  std::map<std::tuple<int32_t, std::ptrdiff_t, int32_t, std::ptrdiff_t>, Togetherness> agreement_;
 };
 
 }  // namespace
