@@ -16,7 +16,8 @@ inline constexpr double kAsIfFaster = 0.25;
 // Mean over the ranks that take part of exposed transfer per step.
 [[nodiscard]] Nanos ExposedPerStep(const Job& job, const Channels& channels);
 
-// By axis step: what the slowest group would save if its transfers took `keep` of their time; groups of other members run side by side.
+// By axis step: what the slowest group would save if its transfers took `keep` of their time; groups of other members
+// run side by side.
 [[nodiscard]] std::vector<Nanos> ExcessBySteps(const Job& job, const Channels& channels, double keep);
 
 // Of one call.

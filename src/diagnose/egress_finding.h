@@ -16,7 +16,8 @@ namespace headway::diagnose {
 void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* egress);
 
 // Where no file names its host and all of `slow` are collectives of two ranks: the ranks in a row that send in them, by
-// who ends last, if none of them also receives. Nothing where a group does not tell, or its kinds of operation disagree.
+// who ends last, if none of them also receives. Nothing where a group does not tell, or its kinds of operation
+// disagree.
 [[nodiscard]] std::optional<Egress> RowByOrder(const Job& job, std::span<const Channel> channels,
                                                const std::vector<SlowChannel>& slow);
 

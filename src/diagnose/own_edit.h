@@ -9,10 +9,10 @@
 namespace headway::diagnose {
 
 // Takes `amount[s]` (by axis step, 0 = nothing) off the own time of `rank`, where it falls behind its peers: the pieces
-// between two arrivals are compared with the same pieces of `peers` in the same step, and give in proportion to what the
-// sum of their excess rises by, smoothed to rise only (isotonic regression). Where it never rises, or pieces cannot be
-// compared (no peers, or another number of arrivals), they give in proportion to their length. No piece gives more than
-// it has, so less than the amount may go. O(n) in the marks of the rank and its peers in those steps.
+// between two arrivals are compared with the same pieces of `peers` in the same step, and give in proportion to what
+// the sum of their excess rises by, smoothed to rise only (isotonic regression). Where it never rises, or pieces cannot
+// be compared (no peers, or another number of arrivals), they give in proportion to their length. No piece gives more
+// than it has, so less than the amount may go. O(n) in the marks of the rank and its peers in those steps.
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit);
 

@@ -60,8 +60,8 @@ bool IsAlwaysSo(const RingOrder& order) {
 }
 
 // Chance, size and share: as good as never by chance, and late by a good part of the transfer itself. A device's ring
-// must show the sender, too, and be apart by more than healthy ones are. Of two members one is always last, and be it by
-// what their clocks are off: nearly all operations have to say so.
+// must show the sender, too, and be apart by more than healthy ones are. Of two members one is always last, and be it
+// by what their clocks are off: nearly all operations have to say so.
 bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
   if (!order.TellsLast()) return false;
   const bool is_told = IsAlwaysSo(order) && order.of * 2 >= static_cast<int64_t>(channel.calls.size());

@@ -20,8 +20,8 @@ struct SegmentCollective;
                                                  const trace::JobComms& comms);
 
 // Where nobody was blocked in a message to its first end, that end says little: its transfer becomes what its like
-// (same sender, receiver and size) take at their quickest, if that is less. That is `shortest`, too: how long their rows
-// last says nothing. Changes these two alone. O(n log n).
+// (same sender, receiver and size) take at their quickest, if that is less. That is `shortest`, too: how long their
+// rows last says nothing. Changes these two alone. O(n log n).
 void ShortenHostMessages(std::span<const pattern::RankPattern> ranks, const trace::JobComms& comms,
                          const std::vector<char>& is_message, std::span<SegmentCollective> collectives);
 

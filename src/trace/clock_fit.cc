@@ -199,15 +199,10 @@ class Fitter {
   // window, which sees disturbances that last; the larger counts.
   double DriftError(int32_t clock) {
     std::array<double, kBatches> sum{}, where{}, n{};
-    double low = 0, high = 0;
-    bool first = true;
     const auto& mine = start_.readings_of[static_cast<size_t>(clock)];
-    for (const int32_t i : mine) {
-      const double x = x_[static_cast<size_t>(i)];
-      low = first ? x : std::min(low, x);
-      high = first ? x : std::max(high, x);
-      first = false;
-    }
+    const auto at = [this](int32_t i) { return x_[static_cast<size_t>(i)]; };
+    const auto [least, most] = std::ranges::minmax_element(mine, {}, at);
+    const double low = at(*least), high = at(*most);
     double weights = 0, squares = 0, sx = 0;
     for (const int32_t i : mine) {
       const double w = FitWeight(static_cast<size_t>(i));
