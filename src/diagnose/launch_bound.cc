@@ -2,7 +2,6 @@
 #include "diagnose/launch_bound.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>

@@ -118,7 +118,8 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
   // One way out may slow nearly all there is (of two hosts every group that spans them), if the order of ends says so.
   const bool is_one_way = found.size() == 1 && found.front().sides.size() == 1 && !found.front().links.empty() &&
                           found.front().slow.size() == slow.size();
-  if (const std::optional<Egress> row = RowByOrder(job, channels, slow); most && row) {
+  const std::optional<Egress> row = most ? RowByOrder(job, channels, slow) : std::nullopt;
+  if (row) {
     for (const SlowChannel& s : slow) explained.insert(channels[s.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, *row, Against::kOtherSteps));
     return explained;
