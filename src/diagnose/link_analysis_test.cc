@@ -227,6 +227,29 @@ TEST(LinkAnalysis, WhereNoFileNamesItsHostTheSendersAreARow) {
   EXPECT_EQ(fabric[0].cause, "slow-fabric");
 }
 
+TEST(LinkAnalysis, RingsThatAreSlowBesidesAreToldOnce) {
+  // Four hosts of two. The exchanges of the first two take 11 instead of 10 ms and end on the first: the second one's
+  // way out. It also staggers both rings, which all pass it; that is no second finding.
+  MadeMesh mesh({.ranks = 8, .per_host = 2});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  const std::vector<int> exchanges = mesh.Groups("mesh_ep", {{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  const std::vector<int> rings = mesh.Groups("mesh_dp", {{0, 2, 4, 6}, {1, 3, 5, 7}});
+  for (int s = 0; s < 16; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int k = 0; k < 8; ++k) mesh.Meet(world, CommOp::kAllReduce, 4, Us(30));
+    for (size_t e = 0; e < exchanges.size(); ++e) {
+      const Nanos end = e < 2 ? Ms(11) : Ms(10);
+      mesh.Meet(exchanges[e], CommOp::kAllToAll, kBytes, {end + (e < 2 ? Us(500) : 0), end});
+    }
+    for (const int ring : rings) mesh.Meet(ring, CommOp::kAllReduce, kBytes, {Ms(23), Ms(22), Ms(25), Ms(24)});
+  }
+  Look look(mesh.Make());
+  const std::vector<Candidate> found = look.Run(RunLinkAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.headline, "the link out of ranks 2, 3 (host n1)");
+}
+
 TEST(LinkAnalysis, HealthyMesh) {
   // Slower across hosts than inside them, in every group and step alike.
   const Diagnosis d = DiagnoseMesh(8, [](const auto& members, int) { return members.size() == 2 ? Ms(12) : Ms(8); });
