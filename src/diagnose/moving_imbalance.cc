@@ -96,12 +96,11 @@ struct SharedWork {
   Nanos total = 0;
 };
 
-// What holds the excess of one suspect: a function, or on a device all kernels (more to compute makes all of them
-// longer); empty where nothing does.
-std::pair<std::string, std::string> WorkOf(const AnalysisInput& in, const Suspect& suspect) {
-  const std::vector<size_t> peers = SamplePeers(in.job, suspect.rank, {});
-  const std::vector<size_t> steps = suspect.StruckSteps();
-  const Explanation why = Explain(in.job, in.view, {suspect.rank, steps}, SameSteps(peers, steps));
+// What holds the excess of one suspect, held against these: a function, or on a device all kernels (more to compute
+// makes all of them longer); empty where nothing does.
+std::pair<std::string, std::string> WorkAgainst(const AnalysisInput& in, const Suspect& suspect,
+                                                const std::vector<Sample>& references) {
+  const Explanation why = Explain(in.job, in.view, {suspect.rank, suspect.StruckSteps()}, references);
   if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
     return {"compute kernels", "compute kernels"};
   }
@@ -111,6 +110,18 @@ std::pair<std::string, std::string> WorkOf(const AnalysisInput& in, const Suspec
   const bool proportional = why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
   return proportional ? std::pair<std::string, std::string>(kAllOperators, kAllOperators)
                       : std::pair<std::string, std::string>();
+}
+
+// Against its peers; where some of them are slow in all steps that says nothing, and its own other steps count.
+std::pair<std::string, std::string> WorkOf(const AnalysisInput& in, const Suspect& suspect) {
+  const std::vector<size_t> steps = suspect.StruckSteps();
+  auto work = WorkAgainst(in, suspect, SameSteps(SamplePeers(in.job, suspect.rank, {}), steps));
+  if (!work.first.empty()) return work;
+  std::vector<Sample> quiet;
+  for (size_t s = 0; s < suspect.cost.size(); ++s) {
+    if (suspect.cost[s] == 0) quiet.push_back({suspect.rank, {s}});
+  }
+  return quiet.empty() ? work : WorkAgainst(in, suspect, quiet);
 }
 
 // The work that holds most of the excess of all suspects. Nothing where each time it is another one, or nothing
@@ -201,6 +212,7 @@ std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vecto
   const bool has_device = in.job.ranks.front().has_device;
   const bool is_doubtful = !has_device && work.function == kAllOperators;
   if (!has_device && !is_doubtful && !StrikesMostSteps(in.job, work.members)) return std::nullopt;
+  if (reading.together) work.members = reading.struck;
   return Make(in, groups, std::move(work), is_doubtful);
 }
 

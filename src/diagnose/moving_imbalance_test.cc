@@ -121,6 +121,18 @@ TEST(MovingImbalance, ASlowHostBesideItStrikesTheOtherStepsOnly) {
   for (size_t s = 0; s < 9; ++s) EXPECT_EQ(found->candidate.excess[s], s % 3 == 0 ? Ms(26) : Ms(20)) << s;
 }
 
+TEST(MovingImbalance, HalfOfTheReplicasMayBeSlowInAllSteps) {
+  // Replicas 0 and 2 of four take 60 ms more in all steps, so that there is no usual time to hold a replica against:
+  // each is held against its own quiet steps.
+  Plan plan;
+  plan.more = [](int r, int s) { return InTurn(r, s) + (r / 2 % 2 == 0 ? Ms(60) : 0); };
+  Look look(Make(plan));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(9, Ms(20)));
+}
+
 TEST(MovingImbalance, AHostAlmostAsSlowAsWhatMovesHidesIt) {
   // 14 of 34 ms are 41 %: ranks 0 and 1 are slow in all steps, and only two replicas take turns.
   Plan plan;

@@ -35,43 +35,38 @@ std::vector<Suspect> StruckRanks(const AnalysisInput& in) {
   return struck;
 }
 
-// Mean own time of a group by step; kNoValue where a member lacks it.
-std::vector<Nanos> MeanOwn(const AnalysisInput& in, const Siblings& group) {
-  std::vector<Nanos> out(in.job.num_steps(), 0);
-  for (size_t s = 0; s < out.size(); ++s) {
-    for (const size_t r : group.ranks) {
-      const Nanos own = in.excess.own[r * out.size() + s];
-      if (own == kNoValue) {
-        out[s] = kNoValue;
-        break;
-      }
-      out[s] += own / static_cast<Nanos>(group.ranks.size());
+// A group's members beyond their own quiet steps, and their mean; by step.
+struct Beyond {
+  std::vector<std::vector<Nanos>> members;
+  std::vector<Nanos> mean;
+};
+
+// Empty where a member lacks a step. A rank that is slow in all steps is so in its quiet ones, too: it does not move
+// the middle that others are held against.
+Beyond BeyondQuietOf(const AnalysisInput& in, const Siblings& group) {
+  Beyond out;
+  out.mean.assign(in.job.num_steps(), 0);
+  for (const size_t r : group.ranks) {
+    out.members.push_back(BeyondQuiet(in.excess, r, in.job.num_steps() / 4));  // it may move to it often
+    if (out.members.back().empty()) return {};
+    for (size_t s = 0; s < out.mean.size(); ++s) {
+      out.mean[s] += out.members.back()[s] / static_cast<Nanos>(group.ranks.size());
     }
   }
   return out;
 }
 
-// By group and step: its mean minus the median of the others', beyond what it usually is above them (a slow host).
-std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nanos>>& means) {
-  std::vector<std::vector<Nanos>> out(means.size(), std::vector<Nanos>(means.front().size(), kNoValue));
+// By group and step: the middle of the means of the others.
+std::vector<std::vector<Nanos>> MiddleOfOthers(const std::vector<Beyond>& groups) {
+  std::vector<std::vector<Nanos>> out(groups.size(), std::vector<Nanos>(groups.front().mean.size(), 0));
   std::vector<std::pair<Nanos, size_t>> order;  // of one step, with the group
-  for (size_t s = 0; s < means.front().size(); ++s) {
+  std::vector<Nanos> sorted(groups.size());
+  for (size_t s = 0; s < groups.front().mean.size(); ++s) {
     order.clear();
-    for (size_t g = 0; g < means.size(); ++g) {
-      if (means[g][s] != kNoValue) order.emplace_back(means[g][s], g);
-    }
-    if (order.size() < 2) continue;
+    for (size_t g = 0; g < groups.size(); ++g) order.emplace_back(groups[g].mean[s], g);
     std::sort(order.begin(), order.end());
-    std::vector<Nanos> sorted;
-    for (const auto& [mean, g] : order) sorted.push_back(mean);
-    for (size_t i = 0; i < order.size(); ++i) out[order[i].second][s] = order[i].first - MedianWithout(sorted, i);
-  }
-  for (std::vector<Nanos>& row : out) {
-    std::vector<Nanos> known;
-    std::copy_if(row.begin(), row.end(), std::back_inserter(known), [](Nanos x) { return x != kNoValue; });
-    std::sort(known.begin(), known.end());
-    const Nanos usual = known.empty() ? 0 : std::max<Nanos>(0, known[known.size() / 4]);  // it may move to it often
-    for (Nanos& x : row) x -= x == kNoValue ? 0 : usual;
+    std::transform(order.begin(), order.end(), sorted.begin(), [](const auto& entry) { return entry.first; });
+    for (size_t i = 0; i < order.size(); ++i) out[order[i].second][s] = MedianWithout(sorted, i);
   }
   return out;
 }
@@ -80,25 +75,29 @@ std::vector<std::vector<Nanos>> ExcessOfGroups(const std::vector<std::vector<Nan
 // them; so are all stages of a replica. `groups`: alike in what they run, disjoint.
 void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>& groups, std::vector<Suspect>* struck) {
   if (groups.size() < 3) return;
-  std::vector<std::vector<Nanos>> means;
-  for (const Siblings* group : groups) means.push_back(MeanOwn(in, *group));
-  const std::vector<std::vector<Nanos>> excess = ExcessOfGroups(means);
-  std::vector<Nanos> away;
-  for (const std::vector<Nanos>& row : excess) {
-    for (const Nanos x : row) {
-      if (x != kNoValue && x <= 0) away.push_back(-x);  // what is struck lies above
+  std::vector<Beyond> beyond;
+  for (const Siblings* group : groups) {
+    beyond.push_back(BeyondQuietOf(in, *group));
+    if (beyond.back().members.size() != group->ranks.size()) return;
+  }
+  const std::vector<std::vector<Nanos>> others = MiddleOfOthers(beyond);
+  std::vector<Nanos> below;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (size_t s = 0; s < others[g].size(); ++s) {
+      const Nanos x = beyond[g].mean[s] - others[g][s];
+      if (x <= 0) below.push_back(-x);  // what is struck lies above
     }
   }
-  const Nanos noise = DeviationOf(std::move(away));
+  const Nanos noise = DeviationOf(std::move(below));
   const Nanos least = std::max(3 * noise, in.job.median_step / 100);
   for (size_t g = 0; g < groups.size(); ++g) {
-    for (const size_t r : groups[g]->ranks) {
+    for (size_t i = 0; i < groups[g]->ranks.size(); ++i) {
       std::vector<Nanos> cost(in.job.num_steps(), 0);
       for (size_t s = 0; s < cost.size(); ++s) {
-        if (excess[g][s] == kNoValue || excess[g][s] < least) continue;
-        cost[s] = std::max(excess[g][s] / 2, in.excess.At(r, s));
+        const Nanos of_all = beyond[g].mean[s] - others[g][s];
+        if (of_all >= least) cost[s] = std::max(of_all / 2, beyond[g].members[i][s] - others[g][s]);
       }
-      Suspect suspect = MakeSuspect(r, in.excess, std::move(cost));
+      Suspect suspect = MakeSuspect(groups[g]->ranks[i], in.excess, std::move(cost));
       if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck->push_back(std::move(suspect));
     }
   }
@@ -112,13 +111,13 @@ std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Sibling
   std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
   for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
   for (const auto& [kind, by_class] : kinds) {
-    out.emplace_back();
+    out.push_back({.struck = {}, .together = true});
     for (const auto& [peer_class, groups] : by_class) StrikeTogether(in, groups, &out.back().struck);
   }
   const std::vector<Siblings> replicas = SiblingsOfReplicas(in.job);
   std::vector<const Siblings*> of_all;
   for (const Siblings& replica : replicas) of_all.push_back(&replica);
-  out.emplace_back();
+  out.push_back({.struck = {}, .together = true});
   StrikeTogether(in, of_all, &out.back().struck);
   if (!replicas.empty() && SpansClasses(in.job, replicas.front())) out.back().least_groups = 2;
   return out;

@@ -15,6 +15,7 @@ namespace headway::diagnose {
 struct Reading {
   std::vector<Suspect> struck;
   size_t least_groups = 3;
+  bool together = false;  // a group was struck, so that each of its ranks was, whatever it shows
 };
 
 // Single ranks, the groups of one kind, or whole replicas; none of them with a rank that is struck in most steps, which

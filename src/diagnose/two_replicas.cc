@@ -75,7 +75,7 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   const bool has_device = job.ranks.front().has_device;
   // Other work on the machine strikes few of many ranks at once.
   const Nanos of_step = job.median_step / (has_device ? 200 : pairs.size() >= 8 ? 40 : 20);
-  const Nanos least = std::max((has_device ? 4 : 6) * noise, of_step);
+  const Nanos least = std::max((has_device ? 2 : 3) * noise, of_step);
   std::vector<Suspect> out;
   size_t first = 0, second = 0;
   for (const Nanos x : mean) {

@@ -62,6 +62,18 @@ TEST(TwoReplicas, ChanceMayFavourOneOfThem) {
   }
 }
 
+TEST(TwoReplicas, NoStepHasToStandOutByItself) {
+  // 6 ms to and fro. The two pairs are 1.5 ms to either side of it: they differ by 1.4826 * 1.5 = 2.2 ms, and 6 is less
+  // than three times that. By chance a step is beyond twice that on one side in 40: in all twelve never.
+  Look look = Replicas([](int replica, int rank, int step) {
+    const Nanos scatter = rank == 0 ? Ms(3) / 2 : rank == 1 ? -Ms(3) / 2 : 0;
+    return (step % 2 == replica ? Ms(6) : 0) + (step % 3 == 0 ? -scatter : scatter);
+  });
+  const std::vector<Suspect> struck = StrikeReplicas(look.In(), SiblingsOfGroups(look.job));
+  ASSERT_EQ(struck.size(), 4U);
+  for (const Suspect& suspect : struck) EXPECT_EQ(suspect.struck, 6U);
+}
+
 TEST(TwoReplicas, AreToldWithoutNamingARank) {
   Look look = Replicas(InTurns);
   const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());
