@@ -59,7 +59,7 @@ report::Section RanksTable(const Ingested& in) {
                  rank.meta.rank_source,
                  rank.meta.host.empty() ? report::Value{} : report::Value{rank.meta.host},
                  rank.events,
-                 static_cast<int64_t>(rank.steps.size()),
+                 static_cast<int64_t>(pattern::WithoutTail(rank).size()),
                  int64_t{rank.window_end - rank.window_start},
                  rank.device_all.rows,
                  static_cast<int64_t>(rank.comms.instances.size()),
@@ -193,7 +193,7 @@ std::string Json(const Ingested& in, const std::vector<trace::CommTime>& times) 
     json.Key("file").String(in.sources[r].name);
     json.Key("events").Int(rank.events);
     json.Key("steps").BeginArray();
-    for (const pattern::Step& step : rank.steps) json.Int(step.number);
+    for (const pattern::Step& step : pattern::WithoutTail(rank)) json.Int(step.number);
     json.EndArray();
     json.Key("collectives").Int(static_cast<int64_t>(rank.comms.instances.size()));
     for (const bool linked : {false, true}) {

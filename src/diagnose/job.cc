@@ -7,6 +7,7 @@
 
 #include "diagnose/common_steps.h"
 #include "diagnose/coordinates.h"
+#include "diagnose/last_step.h"
 #include "diagnose/one_job.h"
 #include "diagnose/peers.h"
 
@@ -81,6 +82,7 @@ Job JoinJob(std::vector<RankPattern> ranks, int threads) {
   std::sort(job.ranks.begin(), job.ranks.end(),
             [](const RankPattern& a, const RankPattern& b) { return a.meta.rank < b.meta.rank; });
   FillWorld(&job);
+  SettleLastSteps(&job.ranks);
   CommonSteps common = KeepCommonSteps(&job.ranks);
   job.steps = std::move(common.numbers);
   job.steps_apart = std::move(common.apart);

@@ -101,7 +101,9 @@ std::vector<Starts> OtherStarts(const Job& job) {
     starts[r] = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step.start);
   };
   for (size_t r = 0; r < job.num_ranks(); ++r) {
-    for (const pattern::Step& step : job.ranks[r].unread_steps) add(r, step);
+    for (const pattern::Step& step : job.ranks[r].unread_steps) {
+      if (!std::binary_search(job.steps.begin(), job.steps.end(), step.number)) add(r, step);  // not a tail
+    }
   }
   if (!of_step.empty() && of_step.begin()->first < job.steps.front()) of_step.erase(of_step.begin());
   for (size_t r = 0; r < job.num_ranks(); ++r) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/egress_finding.h"
+#include "diagnose/fabric_steps.h"
 #include "diagnose/ring_links.h"
 #include "diagnose/scope.h"
 #include "diagnose/shared_way.h"
@@ -87,8 +88,13 @@ Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& chan
   candidate.finding.sentence =
       "In these steps the transfers of " + Counted(static_cast<int64_t>(slow.size()), "channel") + " take " +
       FormatRatio(MeanRatio(slow)) + " the time they take in other steps, though nobody is late.";
-  candidate.finding.confidence = report::Confidence::kLikely;
-  candidate.finding.confidence_reason = "the same operations of all groups, in the same steps";
+  const bool has_device = job.ranks.front().has_device;
+  candidate.finding.confidence = slow.size() > 1 ? report::Confidence::kLikely : report::Confidence::kSuspected;
+  candidate.finding.confidence_reason = slow.size() > 1
+                                            ? "the same operations of all groups, in the same steps"
+                                            : "one group is all there is: a link of it would look the same";
+  // On one machine a host backend's transfers take the memory and cores that everything else there does.
+  candidate.at_most_info = !has_device && job.comms.clocks.size() < 2;
   return candidate;
 }
 
@@ -102,8 +108,12 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
     for (const SlowChannel& slow : SlowBesides(job, channels, egress)) explained.insert(channels[slow.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
   }
-  std::vector<SlowChannel> slow = FindSlowChannels(job, channels, Against::kOtherSteps);
-  std::erase_if(slow, [&](const SlowChannel& s) { return explained.count(channels[s.channel].group) > 0; });
+  std::vector<SlowChannel> slow = FindFabricSteps(job, channels, explained);
+  const bool all_together = !slow.empty();
+  if (!all_together) {
+    slow = FindSlowChannels(job, channels, Against::kOtherSteps);
+    std::erase_if(slow, [&](const SlowChannel& s) { return explained.count(channels[s.channel].group) > 0; });
+  }
   Nanos all = 0, struck = 0;
   for (const Channel& channel : channels) {
     for (const Nanos t : channel.actual) all += t;
@@ -112,7 +122,7 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
     for (const Nanos t : channels[s.channel].actual) struck += t;
   }
   const bool has_device = job.ranks.front().has_device;  // a host backend's transfers vary with the host's load
-  const bool most = has_device && slow.size() >= 2 && struck * 10 > all * 7;
+  const bool most = all_together || (has_device && slow.size() >= 2 && struck * 10 > all * 7);
   std::vector<Egress> found = Localise(job, channels, slow, Against::kOtherSteps);
   for (Egress& egress : found) NarrowByOrder(job, channels, &egress);
   // One way out may slow nearly all there is (of two hosts every group that spans them), if the order of ends says so.

@@ -51,7 +51,7 @@ void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank) {
   trace::RankComms& comms = rank->comms;
   comms.step_numbers.clear();
   comms.step_starts.clear();
-  for (const pattern::Step& step : rank->steps) {
+  for (const pattern::Step& step : WithoutTail(*rank)) {
     comms.step_numbers.push_back(step.number);
     comms.step_starts.push_back(step.start);
   }
@@ -61,7 +61,7 @@ void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank) {
   }
   if (!rank->steps.empty()) {
     rank->window_start = rank->steps.front().start;
-    rank->window_end = rank->steps.back().end;
+    rank->window_end = WithoutTail(*rank).back().end;
   }
 }
 
@@ -69,7 +69,11 @@ void KeepSelected(const pattern::RankPattern& rank, std::vector<pattern::Functio
   if (rank.unread_steps.empty()) return;
   std::vector<std::pair<Nanos, int32_t>> all;  // start, new index
   for (size_t i = 0; i < rank.steps.size(); ++i) all.emplace_back(rank.steps[i].start, static_cast<int32_t>(i));
-  for (const pattern::Step& step : rank.unread_steps) all.emplace_back(step.start, -1);
+  for (const pattern::Step& step : rank.unread_steps) {
+    // A tail that was joined (last_step.h) lies in its step.
+    const bool joined = !rank.steps.empty() && step.start > rank.steps.back().start && step.end <= rank.steps.back().end;
+    all.emplace_back(step.start, joined ? static_cast<int32_t>(rank.steps.size()) - 1 : -1);
+  }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (pattern::FunctionStep& row : *rows) row.step = all[static_cast<size_t>(row.step)].second;
   std::erase_if(*rows, [](const pattern::FunctionStep& row) { return row.step < 0; });

@@ -52,6 +52,7 @@ void CriticalSweep::AdvanceTo(Nanos at) {
   while (now_ < at) {
     if (step_ < 0 && next_step_ < steps_.size() && steps_[next_step_].start <= now_) {
       step_ = static_cast<int32_t>(next_step_++);
+      if (InTail()) tree_.EndTotals();
       stretch_start_ = now_;
     }
     Nanos to = at;
@@ -72,6 +73,11 @@ void CriticalSweep::AdvanceTo(Nanos at) {
       tree_.EndStep(-1);  // what ran before the window
     }
   }
+}
+
+bool CriticalSweep::InTail() const {
+  const auto s = static_cast<size_t>(step_);
+  return step_ > 0 && s + 1 == steps_.size() && steps_[s].number == steps_[s - 1].number;
 }
 
 void CriticalSweep::Attribute(Nanos from, Nanos to) {
@@ -139,7 +145,7 @@ void CriticalSweep::SettleHiddenWait(Nanos at) {
   if (at - wait.to > tail || step_ < 0) return;
   Charge(wait.work_class, wait.node, -length);
   Charge(WorkClass::kCommunication, waiting_, length);
-  comms_.AddExposed(wait.handle, wait.from, wait.to);
+  if (!InTail()) comms_.AddExposed(wait.handle, wait.from, wait.to);
   stretch_start_ = wait.to;
 }
 
@@ -163,7 +169,7 @@ void CriticalSweep::ResolveExposed(int handle) {
   exposed_.Resolve(now_, &blocked_pieces_, &own_pieces_);
   for (const ExposedPiece& piece : own_pieces_) Charge(piece.own_class, piece.own_node, piece.to - piece.from);
   for (const ExposedPiece& piece : blocked_pieces_) {
-    if (handle != CommTracker::kNone && step_ >= 0) comms_.AddExposed(handle, piece.from, piece.to);
+    if (handle != CommTracker::kNone && step_ >= 0 && !InTail()) comms_.AddExposed(handle, piece.from, piece.to);
     Charge(WorkClass::kCommunication, piece.comm_node, piece.to - piece.from);
   }
 }
@@ -237,7 +243,9 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   }
   if (!steps_.empty()) AdvanceTo(std::max({now_, steps_.back().end, splits_.end()}));
   const Nanos base = out->meta.time_base;
-  const Nanos window = steps_.empty() ? 0 : steps_.back().end - steps_.front().start;
+  const bool tail = steps_.size() > 1 && steps_.back().number == steps_[steps_.size() - 2].number;
+  const Nanos end = steps_.empty() ? 0 : tail ? steps_.back().start : steps_.back().end;
+  const Nanos window = steps_.empty() ? 0 : end - steps_.front().start;
   tree_.Export(window, max_functions, min_share, out);
   const Nanos origin = steps_.empty() ? 0 : steps_.front().start;
   for (Step& step : steps_) {

@@ -96,6 +96,8 @@ class CriticalSweep {
   void Attribute(Nanos from, Nanos to);
   [[nodiscard]] Choice Choose() const;
   [[nodiscard]] Choice ChooseHost() const;
+  // Whether the running step is the tail of the last one.
+  [[nodiscard]] bool InTail() const;
   // Settles the buffered exposed time: an operation (`handle`) ended now, or the step did.
   void ResolveExposed(int handle);
   void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);

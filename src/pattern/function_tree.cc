@@ -75,6 +75,7 @@ void FunctionTree::AddCall(Node node, Nanos total, Nanos uncovered, double utili
   Touch(node);
   NodeRow& row = nodes_[static_cast<size_t>(node)];
   ++row.step_calls;
+  if (!in_totals_) return;
   ++row.calls;
   row.total += total;
   row.uncovered += uncovered;
@@ -91,7 +92,7 @@ void FunctionTree::EndStep(int32_t step) {
   for (const Node node : touched_) {
     NodeRow& row = nodes_[static_cast<size_t>(node)];
     if (step >= 0) {
-      row.own += row.step_own;
+      (in_totals_ ? row.own : row.beyond) += row.step_own;
       rows_.push_back({step, node, row.step_own, row.step_calls});
     }
     row.step_own = 0;
@@ -103,7 +104,7 @@ void FunctionTree::EndStep(int32_t step) {
 std::vector<bool> FunctionTree::Kept(Nanos window, size_t max_functions, double min_share) const {
   std::vector<Nanos> weight(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {  // children have larger indices than their parents
-    weight[i] += std::max(nodes_[i].own, nodes_[i].uncovered);
+    weight[i] += std::max(nodes_[i].own, nodes_[i].uncovered) + nodes_[i].beyond;
     if (nodes_[i].parent != kRoot) weight[static_cast<size_t>(nodes_[i].parent)] += weight[i];
   }
   std::vector<Node> order(nodes_.size());

@@ -35,6 +35,8 @@ class FunctionTree {
   void AddCall(Node node, Nanos total, Nanos uncovered, double utilisation, const char* resource);
   // Closes the running step: its own times become rows of step `step`; -1 throws them away (outside the window).
   void EndStep(int32_t step);
+  // What follows has rows of its step, and is in no totals.
+  void EndTotals() { in_totals_ = false; }
 
   // Moves the table, totals and rows into `out`. Keeps the `max_functions` heaviest nodes (by own time, or uncovered
   // time, of the node and all below it) that hold at least `min_share` of `window`; the rest is charged to the nearest
@@ -59,6 +61,7 @@ class FunctionTree {
     Nanos total = 0;
     Nanos uncovered = 0;
     Nanos own = 0;       // over all kept steps
+    Nanos beyond = 0;    // and over those that are in no totals
     Nanos step_own = 0;  // running step
     int32_t step_calls = 0;
     double util_weight = 0, util_mean = 0, util_m2 = 0;  // West's weighted incremental variance
@@ -92,6 +95,7 @@ class FunctionTree {
   std::vector<FunctionStep> rows_;                // function = node until Export
   std::vector<FunctionId> exported_;
   int64_t capped_ = 0;
+  bool in_totals_ = true;
 };
 
 // "0x" followed by hex digits becomes "0x"; exposed for its test.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,8 @@ struct FunctionStep {
 struct Step {
   int64_t number = 0;  // ProfilerStep#N
   Nanos start = 0;     // own clock, Unix ns
-  // Start of the next step. Of the last step: where the rank last met others in it; if it met nobody, its own end or
-  // the end of device work, whichever is later.
+  // Start of the next step. Of the last step: where the rank last met others in it (what follows is its tail); if it
+  // met nobody, its own end or the end of device work, whichever is later.
   Nanos end = 0;
   Nanos marked_end = 0;                        // where the mark itself ended
   std::array<Nanos, kWorkClasses> by_class{};  // sums to end - start
@@ -122,6 +123,8 @@ struct StepSplit {
 
 struct RankPattern {
   trace::RankMeta meta;  // without lanes' rows; `source` is the trace's
+  // By start. The last one may be in two, under one number: up to where the rank last met others in it, and its tail.
+  // Beside other ranks' profilers that are being stopped the tail may be anything, so totals and window are without it.
   std::vector<Step> steps;
   std::vector<Step> unread_steps;      // recorded, but a selection left them out: they tell where a rank usually is
   std::vector<StepSplit> step_splits;  // of a trace where asked for; pattern files do not hold them
@@ -162,5 +165,16 @@ struct RankPattern {
   int64_t thinned_instances = 0;
   trace::ImportLog log;
 };
+
+// Whether the last of `steps` is a tail.
+[[nodiscard]] inline bool HasTail(const RankPattern& rank) {
+  const size_t n = rank.steps.size();
+  return n > 1 && rank.steps[n - 1].number == rank.steps[n - 2].number;
+}
+
+// The steps without a tail: each number once.
+[[nodiscard]] inline std::span<const Step> WithoutTail(const RankPattern& rank) {
+  return std::span(rank.steps).first(rank.steps.size() - (HasTail(rank) ? 1 : 0));
+}
 
 }  // namespace headway::pattern

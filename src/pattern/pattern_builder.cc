@@ -166,7 +166,7 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
 
   if (!out.steps.empty()) {
     out.window_start = out.steps.front().start;
-    out.window_end = out.steps.back().end;
+    out.window_end = WithoutTail(out).back().end;
   }
   trace::RankComms& comms = out.comms;
   comms.rank = out.meta.rank;
@@ -180,7 +180,7 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
     }
   }
   std::sort(comms.runloop_tids.begin(), comms.runloop_tids.end());
-  for (const Step& step : out.steps) {
+  for (const Step& step : WithoutTail(out)) {
     comms.step_numbers.push_back(step.number);
     comms.step_starts.push_back(step.start);
   }

@@ -119,12 +119,15 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     log->Add(trace::ProblemKind::kNote, kLastStepDropped, -1, "step #" + std::to_string(out.steps.back().number));
     out.steps.pop_back();
   } else if (out.marked && out.steps.size() > 1) {
-    Step& last = out.steps.back();
+    const Step last = out.steps.back();
     Nanos arrival = last.start;
     for (const Nanos start : comm_starts_) {
       if (start <= last.end) arrival = std::max(arrival, start);
     }
-    if (arrival - last.start > last_length / 2) last.end = arrival;
+    if (arrival - last.start > last_length / 2 && arrival < last.end) {
+      out.steps.back().end = arrival;
+      out.steps.push_back(MakeStep(last.number, arrival, last.end));
+    }
   }
   return out;
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps in which the transfers of all channels take longer alike.
+#pragma once
+
+#include <set>
+#include <span>
+#include <vector>
+
+#include "diagnose/slow_channels.h"
+
+namespace headway::diagnose {
+
+// The channels beside those of `explained` groups with what they cost in such steps; empty where there are none. No
+// single channel has to stand out: their sum scatters less than each, and that nearly all of them rise is what tells
+// the fabric from one way out. Where the ranks compute for longer in these steps as well it is the machines. Of
+// channels that matter. O(cells log n).
+[[nodiscard]] std::vector<SlowChannel> FindFabricSteps(const Job& job, std::span<const Channel> channels,
+                                                       const std::set<int32_t>& explained);
+
+}  // namespace headway::diagnose
