@@ -98,21 +98,30 @@ Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& chan
   return candidate;
 }
 
+// What the slow channels show.
+struct SlowWays {
+  std::set<int32_t> explained;      // groups
+  std::optional<Candidate> fabric;  // the network in some steps
+  bool is_one_way = false;          // all that is slow passes one way out, too
+};
+
 // What is held against siblings first: what they share (a slow step of all) says nothing about one of them.
-std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channels, AnalysisOutput* out) {
-  std::set<int32_t> explained;
+SlowWays FindEgress(const Job& job, const std::vector<Channel>& channels, AnalysisOutput* out) {
+  SlowWays ways;
   for (Egress& egress :
        Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
     NarrowByOrder(job, channels, &egress);
-    for (const SlowChannel& slow : egress.slow) explained.insert(channels[slow.channel].group);
-    for (const SlowChannel& slow : SlowBesides(job, channels, egress)) explained.insert(channels[slow.channel].group);
+    for (const SlowChannel& slow : egress.slow) ways.explained.insert(channels[slow.channel].group);
+    for (const SlowChannel& slow : SlowBesides(job, channels, egress)) {
+      ways.explained.insert(channels[slow.channel].group);
+    }
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
   }
-  std::vector<SlowChannel> slow = FindFabricSteps(job, channels, explained);
+  std::vector<SlowChannel> slow = FindFabricSteps(job, channels, ways.explained);
   const bool all_together = !slow.empty();
   if (!all_together) {
     slow = FindSlowChannels(job, channels, Against::kOtherSteps);
-    std::erase_if(slow, [&](const SlowChannel& s) { return explained.count(channels[s.channel].group) > 0; });
+    std::erase_if(slow, [&](const SlowChannel& s) { return ways.explained.count(channels[s.channel].group) > 0; });
   }
   Nanos all = 0, struck = 0;
   for (const Channel& channel : channels) {
@@ -126,24 +135,24 @@ std::set<int32_t> FindEgress(const Job& job, const std::vector<Channel>& channel
   std::vector<Egress> found = Localise(job, channels, slow, Against::kOtherSteps);
   for (Egress& egress : found) NarrowByOrder(job, channels, &egress);
   // One way out may slow nearly all there is (of two hosts every group that spans them), if the order of ends says so.
-  const bool is_one_way = found.size() == 1 && found.front().sides.size() == 1 && !found.front().links.empty() &&
-                          found.front().slow.size() == slow.size();
+  ways.is_one_way = found.size() == 1 && found.front().slow.size() == slow.size();
+  const bool is_known = ways.is_one_way && found.front().sides.size() == 1 && !found.front().links.empty();
   const std::optional<Egress> row = most ? RowByOrder(job, channels, slow) : std::nullopt;
   if (row) {
-    for (const SlowChannel& s : slow) explained.insert(channels[s.channel].group);
+    for (const SlowChannel& s : slow) ways.explained.insert(channels[s.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, *row, Against::kOtherSteps));
-    return explained;
+    return ways;
   }
-  if (most && !is_one_way) {
-    out->candidates.push_back(MakeFabricInSomeSteps(job, channels, slow));
-    return explained;
+  if (most && !is_known) {
+    ways.fabric = MakeFabricInSomeSteps(job, channels, slow);
+    return ways;
   }
   for (Egress& egress : found) {
     if (egress.sides.size() != 1 && !has_device) continue;
-    for (const SlowChannel& s : egress.slow) explained.insert(channels[s.channel].group);
+    for (const SlowChannel& s : egress.slow) ways.explained.insert(channels[s.channel].group);
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kOtherSteps));
   }
-  return explained;
+  return ways;
 }
 
 }  // namespace
@@ -152,13 +161,17 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.median_step <= 0) return;
   const std::vector<Channel>& channels = in.channels;
-  const std::set<int32_t> explained = FindEgress(job, channels, out);
+  SlowWays ways = FindEgress(job, channels, out);
   Channels left;
   for (const Channel& channel : channels) {
     const bool is_p2p = job.comms.groups[static_cast<size_t>(channel.group)].is_p2p;
-    if (!is_p2p && explained.count(channel.group) == 0) left.push_back(&channel);
+    if (!is_p2p && ways.explained.count(channel.group) == 0) left.push_back(&channel);
   }
   RingLinks rings = FindRingLinks(job, left, channels);
+  // Where one way out would do, a link that shows is it.
+  if (ways.fabric && !(ways.is_one_way && !rings.candidates.empty())) {
+    out->candidates.push_back(std::move(*ways.fabric));
+  }
   std::move(rings.candidates.begin(), rings.candidates.end(), std::back_inserter(out->candidates));
   // Two steps, or one, say too little about a whole network.
   if (job.num_steps() < 3) return;

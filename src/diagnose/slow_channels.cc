@@ -163,12 +163,18 @@ class Predictions {
     for (const Channel& channel : channels) {
       const std::vector<Nanos>& expected = Expected(channel, against);
       const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
-      if (!comparable || !Matters(job, channel)) continue;
-      ++size_[channel.family];
-      for (const size_t side : sides.Of(channel)) ++passing_[{channel.family, side}];
+      if (!comparable) continue;
+      ++size_[channel.family];  // one that is quick, and so does not matter, is a like to be held against all the same
+      for (const size_t side : sides.Of(channel)) {
+        Passing& passing = passing_[{channel.family, side}];
+        ++passing.all;
+        passing.mattering += Matters(job, channel) ? 1 : 0;
+      }
     }
     of_side_.assign(sides.count(), 0);
-    for (const auto& [key, count] : passing_) of_side_[key.second] += ShowsIn(key.first, key.second) ? count : 0;
+    for (const auto& [key, passing] : passing_) {
+      of_side_[key.second] += ShowsIn(key.first, key.second) ? passing.mattering : 0;
+    }
   }
 
   // By side: in how many.
@@ -177,7 +183,7 @@ class Predictions {
   [[nodiscard]] bool ShowsIn(int32_t family, size_t side) const {
     const auto passing = passing_.find({family, side});
     if (passing == passing_.end()) return false;
-    return against_ == Against::kOtherSteps || passing->second < size_.at(family);
+    return against_ == Against::kOtherSteps || passing->second.all < size_.at(family);
   }
   // By side: how many of `slow` it would explain.
   [[nodiscard]] std::vector<size_t> Hits(std::span<const Channel> channels, std::span<const SlowChannel> slow) const {
@@ -190,10 +196,13 @@ class Predictions {
   }
 
  private:
+  struct Passing {
+    size_t all = 0, mattering = 0;
+  };
   const Sides& sides_;
   Against against_;
-  std::map<int32_t, size_t> size_;                        // by family
-  std::map<std::pair<int32_t, size_t>, size_t> passing_;  // by family and side
+  std::map<int32_t, size_t> size_;                         // by family
+  std::map<std::pair<int32_t, size_t>, Passing> passing_;  // by family and side
   std::vector<size_t> of_side_;
 };
 

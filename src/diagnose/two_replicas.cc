@@ -77,14 +77,16 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   const Nanos of_step = job.median_step / (has_device ? 200 : pairs.size() >= 8 ? 40 : 20);
   const Nanos least = std::max((has_device ? 2 : 3) * noise, of_step);
   std::vector<Suspect> out;
-  size_t first = 0, second = 0;
+  std::vector<Nanos> first, second;
   for (const Nanos x : mean) {
-    first += x >= least ? 1 : 0;
-    second += -x >= least ? 1 : 0;
+    if (x >= least) first.push_back(x);
+    if (-x >= least) second.push_back(-x);
   }
-  // Half of the steps, and both of them.
-  const size_t steps = job.num_steps();
-  if ((first + second) * 2 < steps || std::min(first, second) < std::max(kLeastOfEach, steps / kShareOfEach)) return {};
+  // Half of the steps, and both of them about as much: what strikes one of them now and then leaves the other chance.
+  const size_t steps = job.num_steps(), fewest = std::min(first.size(), second.size());
+  if ((first.size() + second.size()) * 2 < steps || fewest < std::max(kLeastOfEach, steps / kShareOfEach)) return {};
+  const Nanos by_first = Median(std::move(first)), by_second = Median(std::move(second));
+  if (std::min(by_first, by_second) * 2 < std::max(by_first, by_second)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
     std::vector<Nanos> of_first(steps, 0), of_second(steps, 0);
     for (size_t s = 0; s < steps; ++s) {
