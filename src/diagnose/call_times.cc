@@ -92,7 +92,7 @@ CallRatio CompareCalls(const CallTimes& mine, const CallTimes& reference) {
   }
   CallRatio out;
   out.functions = ratios.size();
-  if (ratios.size() < kLeastFunctions) return out;
+  if (ratios.empty() || (ratios.size() < kLeastFunctions && summed_up == 0)) return out;
   out.ratio = LowerMedian(&ratios);
   const double half = (out.ratio - 1) / 2;
   const auto alike = std::count_if(ratios.begin(), ratios.end(), [&](double r) { return r - 1 >= half; });

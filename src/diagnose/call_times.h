@@ -48,7 +48,7 @@ class JobCallTimes {
 // A rank's calls against what the same calls take elsewhere.
 struct CallRatio {
   double ratio = 0;      // of the middle function; 0 = too few in common to say
-  size_t functions = 0;  // in common
+  size_t functions = 0;  // in common; of a single one only the sum of what the device hides has a ratio
   bool alike = false;    // three quarters of them, and the sum of what the device hides, are longer by half as much
 };
 

@@ -24,15 +24,18 @@ using pattern::WorkClass;
 struct Limits {
   double slow = 1.5;
   double slow_of_few = 2;  // where few functions show apart from the sum of the others
+  double slow_of_sum = 4;  // where only that sum shows: which calls are in it differs from stage to stage
   double healthy = 1.2;
   size_t many = 4;
 };
 Limits LimitsOf(const Job& job) {
-  return job.ranks.front().has_device ? Limits{} : Limits{.slow = 1.15, .slow_of_few = 2, .healthy = 1.08, .many = 8};
+  return job.ranks.front().has_device ? Limits{} : Limits{.slow = 1.15, .slow_of_few = 2, .slow_of_sum = 4, .healthy = 1.08, .many = 8};
 }
 
 bool IsSlow(const Limits& limits, const CallRatio& calls) {
-  return calls.alike && calls.ratio >= (calls.functions < limits.many ? limits.slow_of_few : limits.slow);
+  return calls.alike && calls.ratio >= (calls.functions < 2             ? limits.slow_of_sum
+                                        : calls.functions < limits.many ? limits.slow_of_few
+                                                                        : limits.slow);
 }
 
 // What the device waits for on a rank in a step; without devices all of its work.
