@@ -15,6 +15,7 @@ void RunDeviceAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunHostCallsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunLoneRanksAnalysis(const AnalysisInput& in, AnalysisOutput* out);
 void RunLongStepsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
+void RunHiddenStallsAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 void RunCommonCauseAnalysis(const AnalysisInput& input, AnalysisOutput* out);
 
 }  // namespace headway::diagnose

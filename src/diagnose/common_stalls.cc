@@ -18,6 +18,8 @@ constexpr size_t kAsked = 4;  // ranks whose functions are looked at
 
 // The least that counts, as a part of a step. Most of a stall may be hidden behind the device. Holes of up to a
 // twentieth of the step a busy machine has of itself, now and then on all ranks; a device waits for nothing.
+constexpr size_t kLeastForSame = 4;  // ranks
+constexpr Nanos kSamePart = 33;      // of a hole
 constexpr Nanos kOfStepNamed = 250, kOfStep = 200, kOfStepOfHosts = 20;
 
 // Time in functions that are named after a stall.
@@ -117,14 +119,24 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks)
       own.back()[s] = OwnTime(*step);
     }
   }
+  // Of the same length to a few per cent on ranks that wait for nothing: no chance does that, however holes vary.
+  std::vector<bool> same(job.num_steps(), false);
+  for (size_t s = 0; s < same.size(); ++s) {
+    std::vector<Nanos> lengths;
+    for (const std::vector<Nanos>& of_rank : stretches) lengths.push_back(of_rank[s]);
+    std::sort(lengths.begin(), lengths.end());
+    const Nanos low = lengths[lengths.size() / 8], high = lengths[lengths.size() - 1 - lengths.size() / 8];
+    same[s] = lengths.size() >= kLeastForSame && (high - low) * kSamePart <= low;
+  }
   const auto beyond = BeyondUsual(std::move(stretches));
   const auto longer = BeyondUsual(std::move(own));
   const Nanos of_step = job.median_step / (job.ranks[ranks.front()].has_device ? kOfStep : kOfStepOfHosts);
-  const Nanos least = std::max(4 * NoiseOf(beyond), of_step);
+  const Nanos noise = NoiseOf(beyond);
   std::vector<Nanos> out(job.num_steps(), 0);
   for (size_t s = 0; s < out.size(); ++s) {
     const Spread hole = SpreadAt(beyond, s);
-    const bool alike = hole.low >= least && hole.low * 5 >= hole.middle * 4;
+    const Nanos least = same[s] ? of_step : std::max(4 * noise, of_step);
+    const bool alike = same[s] ? hole.middle >= least : hole.low >= least && hole.low * 5 >= hole.middle * 4;
     if (alike && SpreadAt(longer, s).middle * 2 >= hole.middle) out[s] = hole.middle;
   }
   return out;

@@ -2,7 +2,8 @@
 #include "diagnose/last_step.h"
 
 #include <algorithm>
-#include <tuple>
+
+#include "diagnose/job.h"
 
 namespace headway::diagnose {
 namespace {
@@ -18,6 +19,10 @@ void Add(const Step& tail, Step* step) {
     step->longest_stretch = tail.longest_stretch;
     step->longest_stretch_start = tail.longest_stretch_start;
     step->longest_stretch_function = tail.longest_stretch_function;
+  }
+  if (tail.host_stretch > step->host_stretch) {
+    step->host_stretch = tail.host_stretch;
+    step->host_stretch_function = tail.host_stretch_function;
   }
   step->launches += tail.launches;
   step->device_rows += tail.device_rows;
@@ -66,11 +71,11 @@ void DropTail(RankPattern* rank) {
   std::erase_if(rank->function_steps, [&](const FunctionStep& row) { return row.step == last; });
 }
 
-// Whether there are several ranks and all have a tail, none more than a quarter longer than another.
+// Whether there are several ranks and all have a tail, none with a quarter more time of its own in it than another.
 bool AreAlike(const std::vector<RankPattern>& ranks) {
   Nanos shortest = INT64_MAX, longest = 0;
   for (const RankPattern& rank : ranks) {
-    const Nanos tail = HasTail(rank) ? rank.steps.back().end - rank.steps.back().start : 0;
+    const Nanos tail = HasTail(rank) ? OwnTime(rank.steps.back()) : 0;
     shortest = std::min(shortest, tail);
     longest = std::max(longest, tail);
   }

@@ -276,10 +276,11 @@ std::optional<MovingImbalance> FindMovingImbalance(const AnalysisInput& in) {
   const std::vector<Siblings> groups = SiblingsOfGroups(in.job);
   // Where stages agree it is known whom it strikes: all ranks of a replica, also those that do not stand out.
   if (std::optional<MovingImbalance> found = BelieveVotes(in, groups)) return found;
+  if (std::optional<MovingImbalance> found = BelieveOfTwo(in, groups)) return found;
   for (const Reading& reading : Readings(in, groups)) {
     if (std::optional<MovingImbalance> found = Believe(in, groups, reading)) return found;
   }
-  return BelieveOfTwo(in, groups);
+  return std::nullopt;
 }
 
 }  // namespace headway::diagnose

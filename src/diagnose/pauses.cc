@@ -65,6 +65,22 @@ Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> pe
   return sum;
 }
 
+Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
+                             std::span<const size_t> steps) {
+  Nanos sum = 0;
+  for (const size_t s : steps) {
+    const pattern::Step* mine = job.StepOf(rank, s);
+    if (mine == nullptr) continue;
+    std::vector<Nanos> others;
+    for (const size_t p : peers) {
+      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->host_stretch);
+    }
+    const Nanos usual = Median(std::move(others));
+    if (mine->host_stretch * 2 >= usual * 3) sum += mine->host_stretch - usual;
+  }
+  return sum;
+}
+
 std::vector<std::vector<Suspect>> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects) {
   std::vector<std::vector<Suspect>> out;
   for (Suspect& suspect : *suspects) {

@@ -14,6 +14,10 @@ namespace headway::diagnose {
 [[nodiscard]] Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                        std::span<const size_t> steps);
 
+// The same of its host's longest pause, whatever the device does meanwhile, where that is half as long again as theirs.
+[[nodiscard]] Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
+                                           std::span<const size_t> steps);
+
 // A rank may be slow in many steps and stand still in one: two causes. Takes from the suspects the few steps (a quarter
 // of the struck ones at most) whose excess lies in one piece, in another function than that of most steps, and returns
 // them as suspects of their own, one a function, no rank twice in a list. What a rank loses in nearly all steps it is

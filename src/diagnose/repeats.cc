@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace headway::diagnose {
 
@@ -49,28 +50,36 @@ bool Covers(const Candidate& a, const Candidate& b) {
          std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && (of_program || CostsAsMuch(a, b));
 }
 
+// Of those that are the same the first one, or of a program the costliest: by index.
+std::vector<size_t> Different(const std::vector<Candidate>& candidates, const std::vector<size_t>& among) {
+  std::vector<size_t> out;
+  for (const size_t i : among) {
+    const Candidate& candidate = candidates[i];
+    const auto known =
+        std::find_if(out.begin(), out.end(), [&](size_t before) { return IsSame(candidates[before], candidate); });
+    if (known == out.end()) {
+      out.push_back(i);
+    } else if (IsOfProgram(candidate) && Cost(candidate) > Cost(candidates[*known])) {
+      *known = i;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void DropRepeats(std::vector<Candidate>* candidates) {
-  std::vector<Candidate> different;  // what goes covers nothing itself
-  for (Candidate& candidate : *candidates) {
-    const auto known = std::find_if(different.begin(), different.end(),
-                                    [&](const Candidate& before) { return IsSame(before, candidate); });
-    if (known == different.end()) {
-      different.push_back(std::move(candidate));
-    } else if (IsOfProgram(candidate) && Cost(candidate) > Cost(*known)) {
-      *known = std::move(candidate);
-    }
-  }
-  std::vector<bool> covered;
-  for (const Candidate& b : different) {
-    covered.push_back(
-        std::any_of(different.begin(), different.end(), [&](const Candidate& a) { return Covers(a, b); }));
-  }
-  candidates->clear();
-  for (size_t i = 0; i < different.size(); ++i) {
-    if (!covered[i]) candidates->push_back(std::move(different[i]));
-  }
+  std::vector<size_t> all(candidates->size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  const std::vector<size_t> different = Different(*candidates, all);  // what goes covers nothing itself
+  // What is covered cannot stand for another that says more than what covers it.
+  std::erase_if(all, [&](size_t i) {
+    return std::any_of(different.begin(), different.end(),
+                       [&](size_t a) { return Covers((*candidates)[a], (*candidates)[i]); });
+  });
+  std::vector<Candidate> kept;
+  for (const size_t i : Different(*candidates, all)) kept.push_back(std::move((*candidates)[i]));
+  *candidates = std::move(kept);
 }
 
 }  // namespace headway::diagnose

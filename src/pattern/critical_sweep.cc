@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/median.h"
+
 namespace headway::pattern {
 
 using trace::Event;
@@ -66,6 +68,10 @@ void CriticalSweep::AdvanceTo(Nanos at) {
     if (step_ >= 0 && now_ >= steps_[static_cast<size_t>(step_)].end) {
       ResolveExposed(comms_.EarliestEnding());
       CloseStretch(now_);
+      if (next_step_ == steps_.size()) {  // of the last one the host's part ends with its mark
+        const Nanos end = std::min(now_, steps_.back().marked_end);
+        if (end > host_since_) CloseHostStretch(end);
+      }
       tree_.EndStep(step_);
       step_ = -1;
     } else if (step_ < 0 && next_step_ < steps_.size() && now_ >= steps_[next_step_].start) {
@@ -120,6 +126,27 @@ void CriticalSweep::CloseStretch(Nanos at) {
   }
   stretch_start_ = at;
   after_issue_ = false;
+}
+
+// A boundary on a driving thread: nothing began or ended on any of them since the last one. Before the frame that ends
+// is taken off, or the one that begins is put on. Steps are the device's: the pause shows in that in which it ends, if
+// it does not end with the begin of one.
+void CriticalSweep::CloseHostStretch(Nanos at) {
+  const Nanos since = std::exchange(host_since_, at);
+  if (!in_.has_device || step_ < 0) return;
+  const Nanos begin = std::max(since, steps_.front().start);
+  auto s = static_cast<size_t>(step_);
+  if (s > 0 && at - steps_[s].start < (at - begin) / 10) --s;
+  Step& step = steps_[s];
+  if (at - begin <= step.host_stretch) return;
+  const auto waits = [this](trace::LaneId lane) {
+    if (stacks_[lane].empty()) return false;
+    const Frame& top = stacks_[lane].back();
+    return top.sync || top.nature == Frame::Nature::kWait || tree_.work_class(top.node) == WorkClass::kRuntime;
+  };
+  if (std::any_of(driving_.begin(), driving_.end(), waits)) return;
+  step.host_stretch = at - begin;
+  step.host_stretch_function = ChooseHost().node;  // a node until Finish
 }
 
 // An operation ended while a function of the driving thread ran. A synchronous collective inside an operator leaves no
@@ -235,6 +262,16 @@ Nanos CriticalSweep::Covered(EventKind kind) const {
   }
 }
 
+// What devices hide has little own time: the functions of unusual pauses are kept for their length.
+void CriticalSweep::WeighHostStretches() {
+  std::vector<Nanos> lengths;
+  for (const Step& step : steps_) lengths.push_back(step.host_stretch);
+  const Nanos usual = lengths.size() < 3 ? 0 : LowerMedian(&lengths);
+  for (const Step& step : steps_) {
+    if (step.host_stretch > usual) tree_.AddWeight(step.host_stretch_function, step.host_stretch - usual);
+  }
+}
+
 void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* out) {
   while (!endings_.empty()) {
     const Ending ending = endings_.top();
@@ -246,11 +283,13 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   const bool tail = steps_.size() > 1 && steps_.back().number == steps_[steps_.size() - 2].number;
   const Nanos end = steps_.empty() ? 0 : tail ? steps_.back().start : steps_.back().end;
   const Nanos window = steps_.empty() ? 0 : end - steps_.front().start;
+  WeighHostStretches();
   tree_.Export(window, max_functions, min_share, out);
   const Nanos origin = steps_.empty() ? 0 : steps_.front().start;
   for (Step& step : steps_) {
     step.longest_stretch_function = tree_.Exported(step.longest_stretch_function);
     step.longest_stretch_start += base;
+    step.host_stretch_function = tree_.Exported(step.host_stretch_function);
     step.start += base;
     step.end += base;
     step.marked_end += base;

@@ -103,6 +103,8 @@ class CriticalSweep {
   void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);
   [[nodiscard]] bool EndsInMoments(Nanos at) const;
   void CloseStretch(Nanos at);
+  void CloseHostStretch(Nanos at);
+  void WeighHostStretches();
   void NoteHiddenWait(int handle, Nanos queued_since);
   void SettleHiddenWait(Nanos at);
   [[nodiscard]] const Frame* DrivingFrame() const;
@@ -157,6 +159,7 @@ class CriticalSweep {
   };
   HiddenWait hidden_;
   bool after_issue_ = false;
+  Nanos host_since_ = INT64_MIN;
   Nanos stretch_start_ = 0;  // last boundary of the rank's own work
   FunctionTree::Node stretch_node_ = FunctionTree::kRoot;
   Nanos device_last_ = 0;

@@ -186,6 +186,7 @@ void CriticalSweep::StartHostFrame(const Event& event) {
     default: break;
   }
   CloseStretch(now_);
+  CloseHostStretch(now_);
   std::vector<Frame>& stack = stacks_[event.lane];
   Frame frame = MakeFrame(event, stack.empty() ? nullptr : &stack.back());
   Open open;
@@ -224,6 +225,7 @@ void CriticalSweep::StartHostFrame(const Event& event) {
 
 void CriticalSweep::EndFrame(const Ending& ending) {
   CloseStretch(now_);
+  CloseHostStretch(now_);
   const Open& open = open_[ending.slot];
   std::vector<Frame>& stack = stacks_[open.lane];
   auto it = std::find_if(stack.rbegin(), stack.rend(), [&](const Frame& f) { return f.id == ending.slot; });

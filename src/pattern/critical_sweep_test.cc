@@ -257,6 +257,44 @@ TEST(CriticalSweep, AKernelThatBeginsInAHoleCutsIt) {
   EXPECT_EQ(p.steps[0].longest_stretch_start, Us(600));
 }
 
+TEST(CriticalSweep, APauseOfTheHostShowsWhateverTheDeviceDoes) {
+  // The device is busy throughout; nothing begins or ends on the host 100..700, in "a".
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("stream 7", EventKind::kKernel, "long", 0, 1000, 1)
+                            .Row("main", EventKind::kCpuOp, "a", 100, 600)
+                            .Row("main", EventKind::kCpuOp, "b", 750, 100)
+                            .Fold();
+  EXPECT_EQ(p.steps[0].longest_stretch, 0);
+  EXPECT_EQ(p.steps[0].host_stretch, Us(600));
+  ASSERT_GE(p.steps[0].host_stretch_function, 0);
+  EXPECT_EQ((*p.function_table)[static_cast<size_t>(p.steps[0].host_stretch_function)].name, "a");
+}
+
+TEST(CriticalSweep, AHostThatWaitsForItsDeviceDoesNotPause) {
+  // 100..700 in a call that waits for the device: of the rest the longest piece is 250, to the end of the mark.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("stream 7", EventKind::kKernel, "long", 0, 1000, 1)
+                            .Row("main", EventKind::kRuntimeSync, "cudaStreamSynchronize", 100, 600)
+                            .Row("main", EventKind::kCpuOp, "b", 700, 50)
+                            .Fold();
+  EXPECT_EQ(p.steps[0].host_stretch, Us(250));
+}
+
+TEST(CriticalSweep, APauseIsOfTheStepThatItEndsWith) {
+  // Of the host 200..1010, an operator that ends with the first step, but for a hundredth of it.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Step(2, 1000, 1000)
+                            .Row("stream 7", EventKind::kKernel, "long", 0, 2000, 1)
+                            .Row("main", EventKind::kCpuOp, "a", 200, 810)
+                            .Row("main", EventKind::kCpuOp, "b", 1500, 490)
+                            .Fold();
+  EXPECT_EQ(p.steps[0].host_stretch, Us(810));
+  EXPECT_EQ(p.steps[1].host_stretch, Us(490));
+}
+
 TEST(CriticalSweep, DeviceSumsByUnion) {
   // Kernels 0..100 and 50..200, all-reduce 150..400, copy 380..500, launches of correlation 1 and 2 only.
   // compute 200; communication 250, exposed 180 (200..380); copy 120, exposed 100; busy 500; idle 0.

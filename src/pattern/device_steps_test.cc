@@ -80,13 +80,26 @@ RankPattern WithAllReduce(int64_t behind, int64_t comm) {
 }
 
 TEST(DeviceSteps, TheLastStepIsCutAtAnArrivalInItsSecondHalf) {
-  // At 80 of 100, whether the device is in step or a step behind.
-  EXPECT_EQ(WithAllReduce(0, 80).steps.back().end, Us(380));
-  EXPECT_EQ(WithAllReduce(100, 80).steps.back().end, Us(480));
+  // At 80 of 100, whether the device is in step or a step behind. What follows is its tail.
+  for (const int64_t behind : {0, 100}) {
+    const RankPattern p = WithAllReduce(behind, 80);
+    ASSERT_TRUE(HasTail(p));
+    ASSERT_EQ(WithoutTail(p).size(), 4U);
+    EXPECT_EQ(p.steps[3].end, Us(380 + behind));
+    EXPECT_EQ(p.window_end, Us(380 + behind));
+    EXPECT_EQ(p.comms.step_numbers, (std::vector<int64_t>{0, 1, 2, 3}));
+    EXPECT_EQ(p.steps[4].number, 3);
+    EXPECT_EQ(p.steps[4].start, Us(380 + behind));
+    EXPECT_EQ(p.steps[4].end, Us(400 + behind));
+    // The all-reduce for 10, then the kernel b.
+    EXPECT_EQ(p.steps[4].by_class[static_cast<size_t>(WorkClass::kCommunication)], Us(10));
+    EXPECT_EQ(p.steps[4].by_class[static_cast<size_t>(WorkClass::kCompute)], Us(10));
+  }
 }
 
 TEST(DeviceSteps, TheLastStepIsNotCutInItsFirstHalf) {
   // At 30: most of the step would be lost.
+  EXPECT_FALSE(HasTail(WithAllReduce(0, 30)));
   EXPECT_EQ(WithAllReduce(0, 30).steps.back().end, Us(400));
   EXPECT_EQ(WithAllReduce(100, 30).steps.back().end, Us(500));
 }

@@ -35,6 +35,10 @@ class FunctionTree {
   void AddCall(Node node, Nanos total, Nanos uncovered, double utilisation, const char* resource);
   // Closes the running step: its own times become rows of step `step`; -1 throws them away (outside the window).
   void EndStep(int32_t step);
+  // Lets the node weigh more when Export chooses, by time that no total holds.
+  void AddWeight(Node node, Nanos time) {
+    if (node != kRoot) nodes_[static_cast<size_t>(node)].beyond += time;
+  }
   // What follows has rows of its step, and is in no totals.
   void EndTotals() { in_totals_ = false; }
 
@@ -61,7 +65,7 @@ class FunctionTree {
     Nanos total = 0;
     Nanos uncovered = 0;
     Nanos own = 0;       // over all kept steps
-    Nanos beyond = 0;    // and over those that are in no totals
+    Nanos beyond = 0;    // weight beside the totals
     Nanos step_own = 0;  // running step
     int32_t step_calls = 0;
     double util_weight = 0, util_mean = 0, util_m2 = 0;  // West's weighted incremental variance

@@ -67,6 +67,34 @@ TEST(FunctionTree, UtilisationIsWeightedByDuration) {
   EXPECT_EQ((*p.function_table)[0].resource, "occupancy");
 }
 
+TEST(FunctionTree, WhatIsInNoTotalsIsKeptForItsLength) {
+  // 30 ms of 100 behind the totals' end: a row of its step, kept, but no call and no time in all.
+  StringPool names;
+  FunctionTree tree(names);
+  const auto f = tree.ChildNamed(FunctionTree::kRoot, "f", WorkClass::kHost);
+  const auto save = tree.ChildNamed(FunctionTree::kRoot, "save", WorkClass::kHost);
+  const auto hidden = tree.ChildNamed(FunctionTree::kRoot, "hidden", WorkClass::kHost);
+  tree.AddOwn(f, 70 * kMs);
+  tree.AddOwn(hidden, kMs / 10);
+  tree.AddWeight(hidden, 20 * kMs);
+  tree.EndStep(0);
+  tree.EndTotals();
+  tree.AddOwn(save, 30 * kMs);
+  tree.AddCall(save, 30 * kMs, 0, -1, "");
+  tree.EndStep(1);
+  RankPattern p;
+  tree.Export(100 * kMs, 1000, 0.05, &p);
+  ASSERT_EQ(p.function_table->size(), 3U);
+  EXPECT_EQ((*p.function_table)[1].name, "hidden");
+  EXPECT_EQ((*p.function_table)[2].name, "save");
+  EXPECT_EQ(p.functions[2].calls, 0);
+  EXPECT_EQ(p.functions[2].total, 0);
+  EXPECT_EQ(p.functions[2].uncovered, 0);
+  ASSERT_EQ(p.function_steps.size(), 3U);
+  EXPECT_EQ(p.function_steps[2].own, 30 * kMs);
+  EXPECT_EQ(p.function_steps[2].calls, 1);
+}
+
 TEST(FunctionTree, TimeOutsideTheWindowIsThrownAway) {
   StringPool names;
   FunctionTree tree(names);

@@ -144,6 +144,8 @@ class SamplePattern {
       step.longest_stretch = static_cast<Nanos>(3e7 * Jitter());
       step.longest_stretch_start = step.start + static_cast<Nanos>(4e8 * Jitter());
       step.longest_stretch_function = shape_.functions > 0 ? Below(random_, shape_.functions) : -1;
+      step.host_stretch = static_cast<Nanos>(2e6 * Jitter());
+      step.host_stretch_function = shape_.functions > 0 ? shape_.functions - 1 : -1;
       step.launches = 5000 + Below(random_, 3);
       step.device_rows = 5300 + Below(random_, 3);
       step.syncs = 4;

@@ -47,6 +47,8 @@ void ForEachField(Visit visit) {
   visit([](auto& s) -> auto& { return s.longest_stretch; });
   visit([](auto& s) -> auto& { return s.longest_stretch_start; });
   visit([](auto& s) -> auto& { return s.longest_stretch_function; });
+  visit([](auto& s) -> auto& { return s.host_stretch; });
+  visit([](auto& s) -> auto& { return s.host_stretch_function; });
   visit([](auto& s) -> auto& { return s.launches; });
   visit([](auto& s) -> auto& { return s.device_rows; });
   visit([](auto& s) -> auto& { return s.syncs; });

@@ -82,6 +82,10 @@ struct Step {
   Nanos longest_stretch = 0;
   Nanos longest_stretch_start = 0;
   FunctionId longest_stretch_function = -1;
+  // Of a job with devices, the longest time that ended in the step in which nothing began or ended on the driving
+  // threads while none of them was in a runtime call or waited: a pause of the host shows here, hidden or not.
+  Nanos host_stretch = 0;
+  FunctionId host_stretch_function = -1;
   int32_t launches = 0;       // runtime launch calls
   int32_t device_rows = 0;    // kernels, copies, sets
   int32_t syncs = 0;          // runtime calls that wait for the device

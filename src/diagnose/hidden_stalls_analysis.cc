@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pauses of hosts that their devices hide, all but the end: a checkpoint, a compilation, a collection or a stopped
+// process that a device had work for, until it ran dry. Little of it shows in own time; on the host all of it does.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "diagnose/analyses.h"
+#include "diagnose/cause.h"
+#include "diagnose/excess.h"
+#include "diagnose/own_edit.h"
+#include "diagnose/scope.h"
+#include "diagnose/when.h"
+
+namespace headway::diagnose {
+
+namespace {
+
+using pattern::FunctionId;
+using pattern::Step;
+using pattern::WorkClass;
+
+// By how much a pause must exceed the usual one, as a part of a step.
+constexpr Nanos kOfStep = 50;
+
+// By axis step: the rank's longest pause beyond what it is in quiet steps (a quarter up), where it is more than twice
+// that; 0 = as ever.
+std::vector<Nanos> PausesOf(const Job& job, size_t rank) {
+  std::vector<Nanos> out(job.num_steps(), 0), known;
+  for (size_t s = 0; s < out.size(); ++s) {
+    if (const Step* step = job.StepOf(rank, s)) known.push_back(out[s] = step->host_stretch);
+  }
+  if (known.empty()) return out;
+  std::sort(known.begin(), known.end());
+  const Nanos usual = known[known.size() / 4], least = std::max(usual, job.median_step / kOfStep);
+  for (Nanos& x : out) x = x - usual >= least ? x - usual : 0;
+  return out;
+}
+
+// The call path that a rank's host pauses in.
+struct Place {
+  std::string path;      // outermost first
+  std::string function;  // the innermost frame that has a name
+  WorkClass work_class = WorkClass::kIdle;
+};
+
+Place PlaceOf(const Job& job, size_t rank, size_t s) {
+  const Step* step = job.StepOf(rank, s);
+  Place out;
+  if (step == nullptr || step->host_stretch_function < 0) return out;
+  const pattern::FunctionTable& table = *job.ranks[rank].function_table;
+  out.work_class = table[static_cast<size_t>(step->host_stretch_function)].work_class;
+  for (FunctionId f = step->host_stretch_function; f >= 0; f = table[static_cast<size_t>(f)].parent) {
+    const std::string& name = table[static_cast<size_t>(f)].name;
+    out.path = out.path.empty() ? name : name + " > " + out.path;
+    if (out.function.empty() && !name.starts_with('(')) out.function = name;
+  }
+  return out;
+}
+
+// The cause that the place gives away; "" where it may be anything that stops a process.
+std::string_view NameOf(const Place& place) {
+  if (const std::string_view stall = StallOfName(place.path); !stall.empty()) return stall;
+  return place.work_class == WorkClass::kInput ? "slow-input" : "";
+}
+
+// Ranks whose hosts pause in the same steps.
+struct Stall {
+  std::vector<size_t> ranks;
+  std::vector<size_t> struck;  // axis steps
+  std::vector<Nanos> pause;    // by axis step: of the middle rank; 0 = not struck
+  bool of_all = false;
+};
+
+Stall MakeStall(std::vector<size_t> ranks, std::vector<size_t> struck,
+                const std::vector<std::vector<Nanos>>& pauses) {
+  Stall out{std::move(ranks), std::move(struck), std::vector<Nanos>(pauses.front().size(), 0)};
+  for (const size_t s : out.struck) {
+    std::vector<Nanos> lengths;
+    for (const size_t r : out.ranks) lengths.push_back(pauses[r][s]);
+    out.pause[s] = Median(std::move(lengths));
+  }
+  return out;
+}
+
+// Those of all ranks, by what gives them away: a checkpoint and a compilation in different steps are two causes. Takes
+// them out of `pauses` (by rank and axis step).
+std::vector<Stall> TakeStallsOfAll(const Job& job, std::vector<std::vector<Nanos>>* pauses) {
+  std::map<std::string_view, std::vector<size_t>> steps;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    std::vector<std::pair<Nanos, size_t>> order;
+    for (size_t r = 0; r < job.num_ranks(); ++r) order.emplace_back((*pauses)[r][s], r);
+    std::sort(order.begin(), order.end());
+    if (order[order.size() / 4].first > 0) steps[NameOf(PlaceOf(job, order[order.size() / 2].second, s))].push_back(s);
+  }
+  std::vector<Stall> out;
+  for (auto& [name, struck] : steps) {
+    out.push_back(MakeStall(AllRanks(job), std::move(struck), *pauses));
+    out.back().of_all = true;
+    for (const size_t s : out.back().struck) {
+      for (std::vector<Nanos>& of_rank : *pauses) {
+        const Nanos more = of_rank[s] - out.back().pause[s];
+        of_rank[s] = more >= job.median_step / kOfStep ? more : 0;  // what stops one of them for longer
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Stall> FindStalls(const Job& job) {
+  std::vector<std::vector<Nanos>> pauses;
+  for (size_t r = 0; r < job.num_ranks(); ++r) pauses.push_back(PausesOf(job, r));
+  std::vector<Stall> out = TakeStallsOfAll(job, &pauses);
+  std::vector<std::vector<size_t>> steps_of(job.num_ranks());
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    const auto paused = std::count_if(pauses.begin(), pauses.end(), [s](const auto& of_rank) { return of_rank[s] > 0; });
+    if (static_cast<size_t>(paused) * 2 > job.num_ranks()) continue;
+    for (size_t r = 0; r < job.num_ranks(); ++r) {
+      if (pauses[r][s] > 0) steps_of[r].push_back(s);
+    }
+  }
+  std::map<std::vector<size_t>, std::vector<size_t>> together;  // by steps: ranks
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (!steps_of[r].empty()) together[steps_of[r]].push_back(r);
+  }
+  for (auto& [struck, ranks] : together) out.push_back(MakeStall(std::move(ranks), struck, pauses));
+  std::erase_if(out, [&](const Stall& stall) { return stall.struck.size() * 4 > job.num_steps() * 3; });
+  return out;
+}
+
+// By how much the rank's device waited longer for its host than it does in quiet steps, as far as the pause goes.
+std::vector<Nanos> RunDry(const AnalysisInput& in, const Stall& stall, size_t rank) {
+  const size_t steps = in.job.num_steps();
+  std::vector<Nanos> quiet, out(steps, 0);
+  const auto waited = [&](size_t s) { return in.beside_compute.own[rank * steps + s]; };
+  for (size_t s = 0; s < steps; ++s) {
+    if (stall.pause[s] == 0 && waited(s) != kNoValue) quiet.push_back(waited(s));
+  }
+  const Nanos usual = Median(std::move(quiet));
+  for (const size_t s : stall.struck) {
+    if (waited(s) != kNoValue) out[s] = std::clamp<Nanos>(waited(s) - usual, 0, stall.pause[s]);
+  }
+  return out;
+}
+
+// How the struck steps compare with the others. Of the last step the length is not known.
+struct Lengths {
+  Nanos longer = 0;  // the mean of the struck ones over that of the others
+  Nanos noise = 0;   // between the others
+  Nanos quiet = 0;   // the middle one of the others
+
+  [[nodiscard]] bool Tell(size_t struck) const {
+    const auto error = static_cast<double>(noise) / std::max(1.0, std::sqrt(static_cast<double>(struck)));
+    return longer > 0 && static_cast<double>(longer) >= 2 * error;
+  }
+};
+
+Lengths CompareLengths(const Job& job, const Stall& stall) {
+  std::vector<Nanos> quiet;
+  Nanos sum = 0, struck = 0;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (stall.pause[s] > 0) {
+      struck += job.step_time[s];
+    } else if (s > 0 && s + 1 < job.num_steps()) {
+      quiet.push_back(job.step_time[s]);
+      sum += job.step_time[s];
+    }
+  }
+  if (quiet.size() < 3) return {};
+  Lengths out;
+  out.longer = struck / static_cast<Nanos>(stall.struck.size()) - sum / static_cast<Nanos>(quiet.size());
+  out.quiet = Median(quiet);
+  for (Nanos& x : quiet) x -= out.quiet;
+  out.noise = DeviationOf(std::move(quiet));
+  return out;
+}
+
+Cause CauseOf(const Place& place, bool once) {
+  Cause out{std::string(NameOf(place)), place.function, ShortFrame(place.function), ""};
+  if (out.name == "gc-pause") {
+    out.suggestion = "freeze long-lived objects (gc.freeze), collect on all ranks in the same step";
+  } else if (out.name == "checkpoint-stall") {
+    out.suggestion = "write checkpoints asynchronously or from a copy in host memory";
+  } else if (out.name == "compile-or-load") {
+    out.suggestion = "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache";
+  } else if (out.name == "slow-input") {
+    out.suggestion = "look at the storage and loader workers; prefetch more batches (num_workers, prefetch_factor)";
+  } else if (place.work_class == WorkClass::kIdle || once || place.function.empty()) {
+    out = {"paused-process", "", "",
+           "look for what stops the process: a checkpoint, a collection, a debugger, swapping, a container's CPU quota "
+           "(record Python stacks to tell)"};
+  } else {
+    out.name = "slow-host-code";
+    out.suggestion = "look at what this function does in these steps";
+  }
+  return out;
+}
+
+Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
+  const Job& job = in.job;
+  Candidate candidate;
+  report::Finding& finding = candidate.finding;
+  candidate.excess = stall.pause;
+  candidate.noise = lengths.noise;
+  finding.when = ClassifyWhen(candidate.excess, job.steps);
+  const auto longest_at = std::max_element(stall.pause.begin(), stall.pause.end());
+  const auto worst = static_cast<size_t>(longest_at - stall.pause.begin());
+  const Cause cause = CauseOf(PlaceOf(job, stall.ranks.front(), worst), stall.struck.size() == 1);
+  finding.cause = cause.name;
+  FillScope(job, stall.ranks, &finding.scope);
+  finding.scope.function = cause.function;
+  finding.id = cause.name + "-hidden-" + std::to_string(finding.scope.ranks.front()) + "-" +
+               std::to_string(job.steps[stall.struck.front()]);
+  finding.headline = Who(job, finding.scope);
+  const bool one = stall.ranks.size() == 1;
+  finding.sentence = std::string(one ? "Its host " : "Their hosts ") +
+                     (cause.function.empty() ? "recorded nothing" : (one ? "is in " : "are in ") + cause.sentence) +
+                     " for " + FormatDuration(*longest_at) + " in one piece while the device worked off what it had" +
+                     (lengths.Tell(stall.struck.size())
+                          ? std::string(stall.struck.size() == 1 ? ": this step is " : ": these steps are ") +
+                                FormatDuration(lengths.longer) + " longer than the others."
+                          : " and then waited.");
+  finding.suggestion = cause.suggestion;
+  finding.confidence = report::Confidence::kLikely;
+  finding.confidence_reason = stall.of_all ? "all hosts in the same steps" : "no other rank's host does in these steps";
+  for (const size_t r : stall.ranks) RemoveOwnTime(job, r, {}, RunDry(in, stall, r), &candidate.edit);
+  return candidate;
+}
+
+// Whether it costs anything: the steps are longer, or devices were out of work.
+bool Matters(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
+  if (lengths.Tell(stall.struck.size())) return true;
+  std::vector<Nanos> dry;
+  Nanos noise = 0;
+  for (const size_t r : stall.ranks) {
+    Nanos sum = 0;
+    for (const Nanos x : RunDry(in, stall, r)) sum += x;
+    dry.push_back(sum / static_cast<Nanos>(stall.struck.size()));
+    noise = std::max(noise, in.beside_compute.step_noise[static_cast<size_t>(in.job.peer_class[r])]);
+  }
+  return Median(std::move(dry)) >= std::max(5 * noise, in.job.median_step / 100);
+}
+
+}  // namespace
+
+void RunHiddenStallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  const Job& job = in.job;
+  if (job.num_ranks() == 0 || job.num_steps() < 5 || !job.ranks.front().has_device) return;
+  for (const Stall& stall : FindStalls(job)) {
+    const Lengths lengths = CompareLengths(job, stall);
+    if (Matters(in, stall, lengths)) out->candidates.push_back(MakeCandidate(in, stall, lengths));
+  }
+}
+
+}  // namespace headway::diagnose
