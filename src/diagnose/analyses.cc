@@ -16,7 +16,7 @@ std::span<const Analysis> Analyses() {
       {"host-calls", "hosts on which every call takes longer than on the others", RunHostCallsAnalysis},
       {"lone-ranks", "ranks without peers, call by call against all others", RunLoneRanksAnalysis},
       {"long-steps", "steps in which all ranks take longer than in the others", RunLongStepsAnalysis},
-      {"hidden-stalls", "pauses of hosts that devices hide until they run dry", RunHiddenStallsAnalysis},
+      {"hidden-stalls", "pauses that devices or varying steps hide", RunHiddenStallsAnalysis},
       {"common-cause", "what all ranks have in common: time waiting for input", RunCommonCauseAnalysis},
   };
   return kAnalyses;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/median.h"
-#include "diagnose/excess.h"
 
 namespace headway::diagnose {
 namespace {
@@ -128,9 +127,32 @@ double RiseOfCompute(const Job& job, const Split& split) {
   return rises.empty() ? 0 : UpperMedian(std::move(rises));
 }
 
+// Whether in half of the struck steps or more some rank's own time is longer than usual by what transfers are: a host
+// backend's threads stand still with it.
+bool IsOfOneRank(const Job& job, const ExcessTable& excess, const Split& split, const std::vector<SlowChannel>& slow) {
+  const size_t steps = job.num_steps();
+  std::vector<Nanos> most(steps, 0);
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    std::vector<Nanos> quiet;
+    for (const size_t s : split.quiet) {
+      if (const Nanos own = excess.own[r * steps + s]; own != kNoValue) quiet.push_back(own);
+    }
+    const Nanos usual = Median(std::move(quiet));
+    for (const size_t s : split.struck) {
+      if (const Nanos own = excess.own[r * steps + s]; own != kNoValue) most[s] = std::max(most[s], own - usual);
+    }
+  }
+  const auto stuck = std::count_if(split.struck.begin(), split.struck.end(), [&](size_t s) {
+    Nanos cost = 0;
+    for (const SlowChannel& channel : slow) cost = std::max(cost, channel.cost[s]);
+    return most[s] >= cost;
+  });
+  return static_cast<size_t>(stuck) * 2 >= split.struck.size();
+}
+
 }  // namespace
 
-std::vector<SlowChannel> FindFabricSteps(const Job& job, std::span<const Channel> channels,
+std::vector<SlowChannel> FindFabricSteps(const Job& job, const ExcessTable& excess, std::span<const Channel> channels,
                                          const std::set<int32_t>& explained) {
   std::vector<const Channel*> left;
   for (const Channel& channel : channels) {
@@ -139,6 +161,8 @@ std::vector<SlowChannel> FindFabricSteps(const Job& job, std::span<const Channel
   const std::vector<std::pair<double, size_t>> ratios = JointRatios(job, left);
   const Split split = SplitAtJump(ratios, LimitsOf(job));
   if (split.struck.empty() || !NearlyAllRise(left, split)) return {};
+  // Once, on one machine, it is whatever else ran there.
+  if (!job.ranks.front().has_device && job.comms.clocks.size() < 2 && split.struck.size() < 2) return {};
   if (RiseOfCompute(job, split) >= split.rise * 0.4) return {};
   std::vector<SlowChannel> out;
   for (const Channel* channel : left) {
@@ -156,6 +180,7 @@ std::vector<SlowChannel> FindFabricSteps(const Job& job, std::span<const Channel
     slow.ratio = static_cast<double>(actual) / static_cast<double>(std::max<Nanos>(1, actual - cost));
     out.push_back(std::move(slow));
   }
+  if (!job.ranks.front().has_device && IsOfOneRank(job, excess, split, out)) return {};
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pauses of hosts that their devices hide, all but the end: a checkpoint, a compilation, a collection or a stopped
-// process that a device had work for, until it ran dry. Little of it shows in own time; on the host all of it does.
+// Pauses that own time hides: of hosts whose devices had work until they ran dry (a checkpoint, a compilation, a
+// collection, a stopped process), and of single ranks without devices whose steps vary by more. As holes all of them
+// show.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +13,7 @@
 #include "diagnose/cause.h"
 #include "diagnose/excess.h"
 #include "diagnose/own_edit.h"
+#include "diagnose/peers.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
 
@@ -24,19 +26,33 @@ using pattern::Step;
 using pattern::WorkClass;
 
 // By how much a pause must exceed the usual one, as a part of a step.
-constexpr Nanos kOfStep = 50;
+constexpr Nanos kOfStep = 100;
 
-// By axis step: the rank's longest pause beyond what it is in quiet steps (a quarter up), where it is more than twice
-// that; 0 = as ever.
-std::vector<Nanos> PausesOf(const Job& job, size_t rank) {
-  std::vector<Nanos> out(job.num_steps(), 0), known;
-  for (size_t s = 0; s < out.size(); ++s) {
-    if (const Step* step = job.StepOf(rank, s)) known.push_back(out[s] = step->host_stretch);
+bool HasDevice(const Job& job) { return job.ranks.front().has_device; }
+
+Nanos LongestOf(const Job& job, const Step& step) { return HasDevice(job) ? step.host_stretch : step.longest_stretch; }
+
+// By rank and axis step: the longest pause beyond what it is in the rank's quiet steps (a quarter up), where it is more
+// than twice that and far from what such pauses vary by; 0 = as ever.
+std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
+  constexpr int kFromNoise = 6;
+  std::vector<std::vector<Nanos>> out(job.num_ranks(), std::vector<Nanos>(job.num_steps(), 0));
+  std::vector<Nanos> usual(job.num_ranks(), 0), away;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    std::vector<Nanos> known;
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (const Step* step = job.StepOf(r, s)) known.push_back(out[r][s] = LongestOf(job, *step));
+    }
+    if (known.empty()) continue;
+    std::sort(known.begin(), known.end());
+    usual[r] = known[known.size() / 4];
+    for (size_t i = 0; i < (known.size() + 1) / 2; ++i) away.push_back(known[i] - usual[r]);
   }
-  if (known.empty()) return out;
-  std::sort(known.begin(), known.end());
-  const Nanos usual = known[known.size() / 4], least = std::max(usual, job.median_step / kOfStep);
-  for (Nanos& x : out) x = x - usual >= least ? x - usual : 0;
+  const Nanos noise = DeviationOf(std::move(away));
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const Nanos least = std::max({usual[r], kFromNoise * noise, job.median_step / kOfStep});
+    for (Nanos& x : out[r]) x = x - usual[r] >= least ? x - usual[r] : 0;
+  }
   return out;
 }
 
@@ -50,10 +66,12 @@ struct Place {
 Place PlaceOf(const Job& job, size_t rank, size_t s) {
   const Step* step = job.StepOf(rank, s);
   Place out;
-  if (step == nullptr || step->host_stretch_function < 0) return out;
+  if (step == nullptr) return out;
+  const FunctionId innermost = HasDevice(job) ? step->host_stretch_function : step->longest_stretch_function;
+  if (innermost < 0) return out;
   const pattern::FunctionTable& table = *job.ranks[rank].function_table;
-  out.work_class = table[static_cast<size_t>(step->host_stretch_function)].work_class;
-  for (FunctionId f = step->host_stretch_function; f >= 0; f = table[static_cast<size_t>(f)].parent) {
+  out.work_class = table[static_cast<size_t>(innermost)].work_class;
+  for (FunctionId f = innermost; f >= 0; f = table[static_cast<size_t>(f)].parent) {
     const std::string& name = table[static_cast<size_t>(f)].name;
     out.path = out.path.empty() ? name : name + " > " + out.path;
     if (out.function.empty() && !name.starts_with('(')) out.function = name;
@@ -111,9 +129,9 @@ std::vector<Stall> TakeStallsOfAll(const Job& job, std::vector<std::vector<Nanos
 }
 
 std::vector<Stall> FindStalls(const Job& job) {
-  std::vector<std::vector<Nanos>> pauses;
-  for (size_t r = 0; r < job.num_ranks(); ++r) pauses.push_back(PausesOf(job, r));
+  std::vector<std::vector<Nanos>> pauses = PausesOf(job);
   std::vector<Stall> out = TakeStallsOfAll(job, &pauses);
+  if (!HasDevice(job)) out.clear();  // what all ranks without devices do shows in their own time (long-steps)
   std::vector<std::vector<size_t>> steps_of(job.num_ranks());
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const auto paused = std::count_if(pauses.begin(), pauses.end(), [s](const auto& of_rank) { return of_rank[s] > 0; });
@@ -178,7 +196,9 @@ Lengths CompareLengths(const Job& job, const Stall& stall) {
   return out;
 }
 
-Cause CauseOf(const Place& place, bool once) {
+// Code of a function takes its time again and again; what stops a process may find it in any.
+Cause CauseOf(const Place& place, size_t times) {
+  constexpr size_t kAgain = 3;
   Cause out{std::string(NameOf(place)), place.function, ShortFrame(place.function), ""};
   if (out.name == "gc-pause") {
     out.suggestion = "freeze long-lived objects (gc.freeze), collect on all ranks in the same step";
@@ -188,7 +208,7 @@ Cause CauseOf(const Place& place, bool once) {
     out.suggestion = "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache";
   } else if (out.name == "slow-input") {
     out.suggestion = "look at the storage and loader workers; prefetch more batches (num_workers, prefetch_factor)";
-  } else if (place.work_class == WorkClass::kIdle || once || place.function.empty()) {
+  } else if (place.work_class == WorkClass::kIdle || times < kAgain || place.function.empty()) {
     out = {"paused-process", "", "",
            "look for what stops the process: a checkpoint, a collection, a debugger, swapping, a container's CPU quota "
            "(record Python stacks to tell)"};
@@ -199,16 +219,26 @@ Cause CauseOf(const Place& place, bool once) {
   return out;
 }
 
+// How much ranks like these vary beside what they compute.
+Nanos NoiseBeside(const AnalysisInput& in, const Stall& stall) {
+  Nanos noise = 0;
+  for (const size_t r : stall.ranks) {
+    noise = std::max(noise, in.beside_compute.step_noise[static_cast<size_t>(in.job.peer_class[r])]);
+  }
+  return noise;
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
   const Job& job = in.job;
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   candidate.excess = stall.pause;
-  candidate.noise = lengths.noise;
+  const bool longer = lengths.Tell(stall.struck.size());
+  candidate.noise = longer ? lengths.noise : NoiseBeside(in, stall);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   const auto longest_at = std::max_element(stall.pause.begin(), stall.pause.end());
   const auto worst = static_cast<size_t>(longest_at - stall.pause.begin());
-  const Cause cause = CauseOf(PlaceOf(job, stall.ranks.front(), worst), stall.struck.size() == 1);
+  const Cause cause = CauseOf(PlaceOf(job, stall.ranks.front(), worst), stall.struck.size());
   finding.cause = cause.name;
   FillScope(job, stall.ranks, &finding.scope);
   finding.scope.function = cause.function;
@@ -216,17 +246,22 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
                std::to_string(job.steps[stall.struck.front()]);
   finding.headline = Who(job, finding.scope);
   const bool one = stall.ranks.size() == 1;
-  finding.sentence = std::string(one ? "Its host " : "Their hosts ") +
+  const bool has_device = HasDevice(job);
+  finding.sentence = std::string(has_device ? (one ? "Its host " : "Their hosts ") : (one ? "It " : "They ")) +
                      (cause.function.empty() ? "recorded nothing" : (one ? "is in " : "are in ") + cause.sentence) +
-                     " for " + FormatDuration(*longest_at) + " in one piece while the device worked off what it had" +
-                     (lengths.Tell(stall.struck.size())
+                     " for " + FormatDuration(*longest_at) + " in one piece" + (has_device ? " while the device worked off what it had" : "") +
+                     (longer
                           ? std::string(stall.struck.size() == 1 ? ": this step is " : ": these steps are ") +
                                 FormatDuration(lengths.longer) + " longer than the others."
-                          : " and then waited.");
+                          : has_device ? " and then waited."
+                                       : ".");
   finding.suggestion = cause.suggestion;
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = stall.of_all ? "all hosts in the same steps" : "no other rank's host does in these steps";
-  for (const size_t r : stall.ranks) RemoveOwnTime(job, r, {}, RunDry(in, stall, r), &candidate.edit);
+  for (const size_t r : stall.ranks) {
+    const std::vector<size_t> peers = stall.of_all ? std::vector<size_t>() : SamplePeers(job, r, {});
+    RemoveOwnTime(job, r, peers, RunDry(in, stall, r), &candidate.edit);
+  }
   return candidate;
 }
 
@@ -234,21 +269,19 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
 bool Matters(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
   if (lengths.Tell(stall.struck.size())) return true;
   std::vector<Nanos> dry;
-  Nanos noise = 0;
   for (const size_t r : stall.ranks) {
     Nanos sum = 0;
     for (const Nanos x : RunDry(in, stall, r)) sum += x;
     dry.push_back(sum / static_cast<Nanos>(stall.struck.size()));
-    noise = std::max(noise, in.beside_compute.step_noise[static_cast<size_t>(in.job.peer_class[r])]);
   }
-  return Median(std::move(dry)) >= std::max(5 * noise, in.job.median_step / 100);
+  return Median(std::move(dry)) >= std::max(5 * NoiseBeside(in, stall), in.job.median_step / 100);
 }
 
 }  // namespace
 
 void RunHiddenStallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
-  if (job.num_ranks() == 0 || job.num_steps() < 5 || !job.ranks.front().has_device) return;
+  if (job.num_ranks() == 0 || job.num_steps() < 5) return;
   for (const Stall& stall : FindStalls(job)) {
     const Lengths lengths = CompareLengths(job, stall);
     if (Matters(in, stall, lengths)) out->candidates.push_back(MakeCandidate(in, stall, lengths));

@@ -106,7 +106,9 @@ struct SlowWays {
 };
 
 // What is held against siblings first: what they share (a slow step of all) says nothing about one of them.
-SlowWays FindEgress(const Job& job, const std::vector<Channel>& channels, AnalysisOutput* out) {
+SlowWays FindEgress(const AnalysisInput& in, AnalysisOutput* out) {
+  const Job& job = in.job;
+  const std::vector<Channel>& channels = in.channels;
   SlowWays ways;
   for (Egress& egress :
        Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
@@ -117,7 +119,7 @@ SlowWays FindEgress(const Job& job, const std::vector<Channel>& channels, Analys
     }
     out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
   }
-  std::vector<SlowChannel> slow = FindFabricSteps(job, channels, ways.explained);
+  std::vector<SlowChannel> slow = FindFabricSteps(job, in.excess, channels, ways.explained);
   const bool all_together = !slow.empty();
   if (!all_together) {
     slow = FindSlowChannels(job, channels, Against::kOtherSteps);
@@ -161,7 +163,7 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.median_step <= 0) return;
   const std::vector<Channel>& channels = in.channels;
-  SlowWays ways = FindEgress(job, channels, out);
+  SlowWays ways = FindEgress(in, out);
   Channels left;
   for (const Channel& channel : channels) {
     const bool is_p2p = job.comms.groups[static_cast<size_t>(channel.group)].is_p2p;

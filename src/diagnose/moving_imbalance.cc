@@ -101,9 +101,10 @@ struct SharedWork {
 std::pair<std::string, std::string> WorkAgainst(const AnalysisInput& in, const Suspect& suspect,
                                                 const std::vector<Sample>& references) {
   const Explanation why = Explain(in.job, in.view, {suspect.rank, suspect.StruckSteps()}, references);
-  if (in.job.ranks[suspect.rank].has_device && why.by_class[0] * 10 >= suspect.total * 6) {
-    return {"compute kernels", "compute kernels"};
-  }
+  const bool has_device = in.job.ranks[suspect.rank].has_device;
+  if (has_device && why.by_class[0] * 10 >= suspect.total * 6) return {"compute kernels", "compute kernels"};
+  // What a host does for its device is the same whatever it gets.
+  if (has_device && why.node_class != pattern::WorkClass::kCompute) return {};
   const bool one = why.node >= 0 && why.node_class != pattern::WorkClass::kIdle &&
                    (why.pair || why.node_excess * 10 >= suspect.total * 6);
   if (one) return {why.leaf, why.function};

@@ -69,7 +69,7 @@ void CriticalSweep::AdvanceTo(Nanos at) {
       ResolveExposed(comms_.EarliestEnding());
       CloseStretch(now_);
       if (next_step_ == steps_.size()) {  // of the last one the host's part ends with its mark
-        const Nanos end = std::min(now_, steps_.back().marked_end);
+        const Nanos end = std::min(now_, in_.host_end);
         if (end > host_since_) CloseHostStretch(end);
       }
       tree_.EndStep(step_);

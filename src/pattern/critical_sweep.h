@@ -39,6 +39,7 @@ struct SweepInput {
   bool has_device = false;
   bool linked_only = false;  // leave rows without a launch out
   size_t max_of_group = 0;
+  Nanos host_end = 0;  // where the host's part of the last step ends
 };
 
 class CriticalSweep {

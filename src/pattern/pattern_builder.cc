@@ -156,6 +156,7 @@ Result<RankPattern> PatternBuilder::Finish(trace::RankMeta meta, const StringPoo
   s.front.Settle();
   StepMarks::Steps steps = s.marks.Resolve(names, input.roles, s.front, s.options.drop_last_step, &out.log);
   out.steps_marked = steps.marked;
+  input.host_end = steps.host_end;
   if (!s.options.split_steps) steps.splits.clear();
   CriticalSweep sweep(input, std::move(steps.steps), std::move(steps.splits));
   if (Result<void> sorted = s.sorter.Finish(); !sorted) return std::unexpected(sorted.error());

@@ -107,6 +107,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     }
     if (out.steps.size() < 2) out.steps.assign(1, MakeStep(0, first_, last_));
   }
+  if (!out.steps.empty()) out.host_end = out.steps.back().marked_end;
   const Nanos last_length = out.steps.empty() ? 0 : out.steps.back().marked_end - out.steps.back().start;
   out.splits = StepsOnDevice(out.steps, front);
   if (drop_last && out.splits.size() == out.steps.size() && out.splits.size() > 1) out.splits.pop_back();

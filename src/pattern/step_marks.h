@@ -24,12 +24,13 @@ class StepMarks {
     std::vector<Step> steps;        // back to back, file-relative times, ordered
     std::vector<StepSplit> splits;  // the same steps as the device saw them, without their times by part
     bool marked = true;
+    Nanos host_end = 0;  // of the last mark as the host set it
   };
   // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until
   // the next one starts; the last one to its own end or, where the device ran on, to the end of device work.
   // Marks of the same number are merged; marks without a usable number are in step_numbers.h. Where ranks meet, the
-  // last step is cut at the rank's last arrival in it (if that lies in its second half): what comes after delays nobody
-  // in the window, and profilers are being stopped there, which shows as holes and as operations that seem to last. A
+  // last step is cut in two at the rank's last arrival in it (if that lies in its second half): behind it profilers are
+  // being stopped, which shows as holes and as operations that seem to last (the tail, pattern.h). A
   // host that runs ahead of its device marks a step while the device still works on the one before: such a step begins
   // when the device is done with what was launched before the mark (`front`, settled). The first one then begins with
   // the first kernel launched in it.
