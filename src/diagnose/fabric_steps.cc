@@ -62,7 +62,9 @@ double MiddleOf(std::span<const std::pair<double, size_t>> ratios) {
 double ScatterOf(std::span<const std::pair<double, size_t>> ratios, double middle) {
   std::vector<double> away;
   for (const auto& [ratio, step] : ratios) away.push_back(std::abs(ratio - middle));
-  return 1.4826 * UpperMedian(std::move(away));
+  // Of few steps the mean of the middle two: one step more would make much of the difference.
+  const double upper = UpperMedian(away), lower = LowerMedian(&away);
+  return 1.4826 * (lower + upper) / 2;
 }
 
 // Where the sorted ratios first jump by more than those before the jump differ by; nothing struck where they do not.

@@ -2,7 +2,9 @@
 #include "diagnose/repeats.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 
 namespace headway::diagnose {
@@ -50,6 +52,52 @@ bool Covers(const Candidate& a, const Candidate& b) {
          std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && (of_program || CostsAsMuch(a, b));
 }
 
+// What a host does for its ranks takes longer on a slow one, whatever analysis comes upon it: its input, its code, its
+// launches, in the steps in which it is slow.
+bool IsSymptom(const Candidate& host, const Candidate& candidate) {
+  const std::string& cause = candidate.finding.cause;
+  const bool of_host = cause == "slow-input" || cause == "slow-host-code" || cause == "launch-bound";
+  const auto& ranks = host.finding.scope.ranks;
+  if (host.finding.cause != "slow-host" || !of_host || ranks.empty() || candidate.finding.scope.ranks != ranks) {
+    return false;
+  }
+  size_t struck = 0, both = 0;
+  for (size_t s = 0; s < std::min(host.excess.size(), candidate.excess.size()); ++s) {
+    struck += candidate.excess[s] > 0 ? 1 : 0;
+    both += candidate.excess[s] > 0 && host.excess[s] > 0 ? 1 : 0;
+  }
+  return both > 0 && both * 4 >= struck * 3;
+}
+
+// Of own time that both take away the more; neither knows of the other.
+void Absorb(const Candidate& symptom, Candidate* host) {
+  std::map<uint32_t, Nanos> own;
+  for (const auto& change : host->edit.own) own[change.mark] = change.own;
+  for (const auto& change : symptom.edit.own) {
+    const auto [at, fresh] = own.try_emplace(change.mark, change.own);
+    if (!fresh) at->second = std::min(at->second, change.own);
+  }
+  host->edit.own.clear();
+  for (const auto& [mark, left] : own) host->edit.own.push_back({mark, left});
+  for (size_t s = 0; s < host->excess.size(); ++s) host->excess[s] = std::max(host->excess[s], symptom.excess[s]);
+}
+
+void AbsorbSymptoms(std::vector<Candidate>* candidates) {
+  std::vector<bool> gone(candidates->size(), false);
+  for (Candidate& host : *candidates) {
+    for (size_t i = 0; i < candidates->size(); ++i) {
+      if (gone[i] || !IsSymptom(host, (*candidates)[i])) continue;
+      Absorb((*candidates)[i], &host);
+      gone[i] = true;
+    }
+  }
+  std::vector<Candidate> kept;
+  for (size_t i = 0; i < candidates->size(); ++i) {
+    if (!gone[i]) kept.push_back(std::move((*candidates)[i]));
+  }
+  *candidates = std::move(kept);
+}
+
 // Of those that are the same the first one, or of a program the costliest: by index.
 std::vector<size_t> Different(const std::vector<Candidate>& candidates, const std::vector<size_t>& among) {
   std::vector<size_t> out;
@@ -69,6 +117,7 @@ std::vector<size_t> Different(const std::vector<Candidate>& candidates, const st
 }  // namespace
 
 void DropRepeats(std::vector<Candidate>* candidates) {
+  AbsorbSymptoms(candidates);
   std::vector<size_t> all(candidates->size());
   std::iota(all.begin(), all.end(), size_t{0});
   const std::vector<size_t> different = Different(*candidates, all);  // what goes covers nothing itself

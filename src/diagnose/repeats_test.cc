@@ -67,6 +67,26 @@ TEST(Repeats, WhatGoesItselfCoversNothing) {
   EXPECT_EQ(Left({Of("a", "x", {0, 1}, {10, 0}), Of("b", "x", {0, 1}, {10, 10}), Of("c", "x", {0}, {0, 10})}), "ac");
 }
 
+TEST(Repeats, WhatASlowHostDoesSlowlyIsPartOfIt) {
+  Candidate host = Of("h", "slow-host", {0, 1}, {10, 10, 0, 0});
+  Candidate input = Of("i", "slow-input", {0, 1}, {20, 5, 0, 0});
+  host.edit.own = {{7, 50}, {9, 50}};
+  input.edit.own = {{7, 40}, {8, 30}};
+  std::vector<Candidate> both = {input, host};
+  DropRepeats(&both);
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_EQ(both[0].finding.id, "h");
+  EXPECT_EQ(both[0].excess, (std::vector<Nanos>{20, 10, 0, 0}));
+  ASSERT_EQ(both[0].edit.own.size(), 3U);  // of mark 7 what the input takes away
+  EXPECT_EQ(both[0].edit.own[0].own, 40);
+  EXPECT_EQ(both[0].edit.own[1].own, 30);
+  EXPECT_EQ(both[0].edit.own[2].own, 50);
+  // Other ranks, other steps, and what no slow host explains.
+  EXPECT_EQ(Left({host, Of("i", "slow-input", {0, 1, 2}, {20, 5, 0, 0})}), "hi");
+  EXPECT_EQ(Left({host, Of("i", "slow-input", {0, 1}, {0, 5, 5, 5})}), "hi");
+  EXPECT_EQ(Left({host, Of("p", "paused-process", {0, 1}, {20, 0, 0, 0})}), "hp");
+}
+
 TEST(Repeats, WhatNamesNoRankStays) {
   EXPECT_EQ(Left({Of("a", "x", {}, {10}), Of("b", "x", {}, {10}), Of("c", "x", {0}, {10})}), "abc");
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLeastSteps = 6;
 constexpr size_t kLeastReplicas = 3;  // of two one is always the longer
-constexpr double kBeyondChance = 5;   // standard deviations
+constexpr double kBeyondChance = 4;   // standard deviations: of four replicas seven of eight steps
 
 // [replica][place][step]; empty where the replicas do not run the same programs at the same places.
 using Table = std::vector<std::vector<std::vector<Nanos>>>;
@@ -25,8 +25,8 @@ Table TableOf(const AnalysisInput& in, const std::vector<Siblings>& replicas) {
     out.emplace_back();
     for (size_t place = 0; place < replica.ranks.size(); ++place) {
       if (in.job.peer_class[replica.ranks[place]] != in.job.peer_class[replicas.front().ranks[place]]) return {};
-      // A quarter up: of three replicas and more each is struck in less than three quarters of the steps.
-      out.back().push_back(BeyondQuiet(in.excess, replica.ranks[place], in.job.num_steps() / 4));
+      // Just under a quarter up: of three replicas and more each is struck in three quarters of the steps at most.
+      out.back().push_back(BeyondQuiet(in.excess, replica.ranks[place], (in.job.num_steps() - 1) / 4));
       if (out.back().back().empty()) return {};
     }
   }

@@ -157,25 +157,38 @@ bool StrikesMost(const std::vector<Nanos>& excess) {
   return std::count_if(excess.begin(), excess.end(), [](Nanos x) { return x > 0; }) * 4 >= std::ssize(excess) * 3;
 }
 
-// Where the stage takes longer in up to half of the steps only: what that is beyond its usual, far out of the noise. By
+// Where the stage takes longer in up to one step of `part` only: what that is beyond its usual, far out of the noise. By
 // its own time, too: against it the others may merely be quicker.
-std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<Nanos> beyond) {
+std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<Nanos> beyond, double part) {
   constexpr int64_t kLeastSteps = 2;
-  std::vector<Nanos> sorted = beyond;
+  const auto place = [part](size_t n) { return static_cast<size_t>((1 - part) * static_cast<double>(n - 1)); };
+  std::vector<Nanos> sorted = beyond, own = Known(stage.own);
   std::sort(sorted.begin(), sorted.end());
-  const size_t middle = (sorted.size() - 1) / 2;  // the lower one: half of the steps may be struck
-  const Nanos usual = sorted[middle];
+  std::sort(own.begin(), own.end());
+  if (own.empty()) return std::vector<Nanos>(beyond.size(), 0);
+  const size_t quiet = place(sorted.size());  // that many steps are not struck
+  const Nanos usual = sorted[quiet];
   std::vector<Nanos> away;
-  for (size_t i = 0; i < middle; ++i) away.push_back(usual - sorted[i]);
+  for (size_t i = 0; i < quiet; ++i) away.push_back(usual - sorted[i]);
   const Nanos noise = DeviationOf(std::move(away));
-  const Nanos usual_own = Median(Known(stage.own));
+  const Nanos usual_own = own[place(own.size())];
   for (size_t s = 0; s < beyond.size(); ++s) {
     const Nanos longer = stage.own[s] == kNoValue ? 0 : 2 * (stage.own[s] - usual_own);
     beyond[s] = std::min(beyond[s] - usual, longer);
   }
   std::vector<Nanos> out = AtLeast(std::move(beyond), std::max(6 * noise, job.median_step / 50));
   const auto struck = std::count_if(out.begin(), out.end(), [](Nanos x) { return x > 0; });
-  if (struck < kLeastSteps || struck * 2 > std::ssize(out)) out.assign(out.size(), 0);
+  const auto most = part * static_cast<double>(out.size());
+  if (struck < kLeastSteps || static_cast<double>(struck) > most) out.assign(out.size(), 0);
+  return out;
+}
+
+// In half of the steps at most, or from one step on in three quarters.
+std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, const std::vector<Nanos>& beyond) {
+  std::vector<Nanos> out = InSomeSteps(job, stage, beyond, 0.5);
+  if (std::any_of(out.begin(), out.end(), [](Nanos x) { return x > 0; })) return out;
+  out = InSomeSteps(job, stage, beyond, 0.75);
+  if (ClassifyWhen(out, job.steps).kind != report::WhenKind::kOnset) out.assign(out.size(), 0);
   return out;
 }
 

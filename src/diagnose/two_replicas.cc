@@ -54,6 +54,21 @@ std::vector<Nanos> DifferenceOf(const AnalysisInput& in, const Pair& pair) {
   return out;
 }
 
+// How often the longer one is another than the time before. What sets in once (work that goes from one of them to the
+// other) is no turn.
+constexpr size_t kLeastTurns = 2;
+size_t Turns(const std::vector<Nanos>& mean, Nanos least) {
+  size_t turns = 0;
+  int before = 0;
+  for (const Nanos x : mean) {
+    const int now = x >= least ? 1 : -x >= least ? -1 : 0;
+    if (now == 0) continue;
+    turns += before != 0 && now != before ? 1 : 0;
+    before = now;
+  }
+  return turns;
+}
+
 std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pairs) {
   const Job& job = in.job;
   constexpr size_t kLeastPairs = 2;
@@ -85,6 +100,7 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   // Half of the steps, and both of them about as much: what strikes one of them now and then leaves the other chance.
   const size_t steps = job.num_steps(), fewest = std::min(first.size(), second.size());
   if ((first.size() + second.size()) * 2 < steps || fewest < std::max(kLeastOfEach, steps / kShareOfEach)) return {};
+  if (Turns(mean, least) < kLeastTurns) return {};
   const Nanos by_first = Median(std::move(first)), by_second = Median(std::move(second));
   if (std::min(by_first, by_second) * 2 < std::max(by_first, by_second)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
