@@ -129,27 +129,32 @@ double RiseOfCompute(const Job& job, const Split& split) {
   return rises.empty() ? 0 : UpperMedian(std::move(rises));
 }
 
-// Whether in half of the struck steps or more some rank's own time is longer than usual by what transfers are: a host
-// backend's threads stand still with it.
+// Whether in half of the struck steps or more some rank's own time is longer than usual by what transfers are, and
+// hardly ever in the others: a host backend's threads stand still with it.
 bool IsOfOneRank(const Job& job, const ExcessTable& excess, const Split& split, const std::vector<SlowChannel>& slow) {
   const size_t steps = job.num_steps();
-  std::vector<Nanos> most(steps, 0);
+  std::vector<Nanos> most(steps, 0), cost(steps, 0);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     std::vector<Nanos> quiet;
     for (const size_t s : split.quiet) {
       if (const Nanos own = excess.own[r * steps + s]; own != kNoValue) quiet.push_back(own);
     }
     const Nanos usual = Median(std::move(quiet));
-    for (const size_t s : split.struck) {
+    for (size_t s = 0; s < steps; ++s) {
       if (const Nanos own = excess.own[r * steps + s]; own != kNoValue) most[s] = std::max(most[s], own - usual);
     }
   }
-  const auto stuck = std::count_if(split.struck.begin(), split.struck.end(), [&](size_t s) {
-    Nanos cost = 0;
-    for (const SlowChannel& channel : slow) cost = std::max(cost, channel.cost[s]);
-    return most[s] >= cost;
-  });
-  return static_cast<size_t>(stuck) * 2 >= split.struck.size();
+  std::vector<Nanos> costs;
+  for (const size_t s : split.struck) {
+    for (const SlowChannel& channel : slow) cost[s] = std::max(cost[s], channel.cost[s]);
+    costs.push_back(cost[s]);
+  }
+  const Nanos typical = Median(std::move(costs));
+  const auto stuck =
+      std::count_if(split.struck.begin(), split.struck.end(), [&](size_t s) { return most[s] >= cost[s]; });
+  const auto anyway =
+      std::count_if(split.quiet.begin(), split.quiet.end(), [&](size_t s) { return most[s] >= typical; });
+  return static_cast<size_t>(stuck) * 2 >= split.struck.size() && static_cast<size_t>(anyway) * 4 <= split.quiet.size();
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ bool HasDevice(const Job& job) { return job.ranks.front().has_device; }
 
 Nanos LongestOf(const Job& job, const Step& step) { return HasDevice(job) ? step.host_stretch : step.longest_stretch; }
 
-// By rank and axis step: the longest pause beyond what it is in the rank's quiet steps (a quarter up), where it is more
-// than twice that and far from what such pauses vary by; 0 = as ever.
+// By rank and axis step: the longest pause beyond what it is in quiet steps (a quarter up; the rank's own or the middle
+// of its peers', whichever is shorter), where it is more than twice that and far from what such pauses vary by; 0 = as
+// ever.
 std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
   constexpr int kFromNoise = 6;
   std::vector<std::vector<Nanos>> out(job.num_ranks(), std::vector<Nanos>(job.num_steps(), 0));
@@ -49,7 +50,14 @@ std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
     for (size_t i = 0; i < (known.size() + 1) / 2; ++i) away.push_back(known[i] - usual[r]);
   }
   const Nanos noise = DeviationOf(std::move(away));
+  const std::vector<Nanos> own = usual;
   for (size_t r = 0; r < job.num_ranks(); ++r) {
+    constexpr size_t kLeastPeers = 3;  // of fewer the others may as well be those that hardly pause
+    const std::vector<int32_t>& peers = job.classes[static_cast<size_t>(job.peer_class[r])];
+    std::vector<Nanos> of_peers;
+    for (const int32_t p : peers) of_peers.push_back(own[static_cast<size_t>(p)]);
+    if (of_peers.size() <= kLeastPeers) of_peers = own;
+    usual[r] = std::min(own[r], Median(std::move(of_peers)));
     const Nanos least = std::max({usual[r], kFromNoise * noise, job.median_step / kOfStep});
     for (Nanos& x : out[r]) x = x - usual[r] >= least ? x - usual[r] : 0;
   }
@@ -92,6 +100,9 @@ struct Stall {
   std::vector<Nanos> pause;    // by axis step: of the middle rank; 0 = not struck
   bool of_all = false;
 };
+
+// In nearly all steps: there are no others to hold them against.
+bool Lasts(const Job& job, const Stall& stall) { return stall.struck.size() * 4 > job.num_steps() * 3; }
 
 Stall MakeStall(std::vector<size_t> ranks, std::vector<size_t> struck,
                 const std::vector<std::vector<Nanos>>& pauses) {
@@ -145,13 +156,22 @@ std::vector<Stall> FindStalls(const Job& job) {
     if (!steps_of[r].empty()) together[steps_of[r]].push_back(r);
   }
   for (auto& [struck, ranks] : together) out.push_back(MakeStall(std::move(ranks), struck, pauses));
-  std::erase_if(out, [&](const Stall& stall) { return stall.struck.size() * 4 > job.num_steps() * 3; });
+  std::erase_if(out, [&](const Stall& stall) { return stall.of_all && Lasts(job, stall); });
   return out;
 }
 
-// By how much the rank's device waited longer for its host than it does in quiet steps, as far as the pause goes.
+// By how much the rank's device waited longer for its host than it does in quiet steps, or than its peers' do where
+// there are none; as far as the pause goes.
 std::vector<Nanos> RunDry(const AnalysisInput& in, const Stall& stall, size_t rank) {
   const size_t steps = in.job.num_steps();
+  if (Lasts(in.job, stall)) {
+    std::vector<Nanos> beyond(steps, 0);
+    for (const size_t s : stall.struck) {
+      const Nanos x = in.beside_compute.At(rank, s);
+      if (x != kNoValue) beyond[s] = std::clamp<Nanos>(x, 0, stall.pause[s]);
+    }
+    return beyond;
+  }
   std::vector<Nanos> quiet, out(steps, 0);
   const auto waited = [&](size_t s) { return in.beside_compute.own[rank * steps + s]; };
   for (size_t s = 0; s < steps; ++s) {
@@ -233,7 +253,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   candidate.excess = stall.pause;
-  const bool longer = lengths.Tell(stall.struck.size());
+  const bool longer = !Lasts(job, stall) && lengths.Tell(stall.struck.size());
   candidate.noise = longer ? lengths.noise : NoiseBeside(in, stall);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   const auto longest_at = std::max_element(stall.pause.begin(), stall.pause.end());
@@ -267,14 +287,17 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
 
 // Whether it costs anything: the steps are longer, or devices were out of work.
 bool Matters(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
-  if (lengths.Tell(stall.struck.size())) return true;
+  const bool lasts = Lasts(in.job, stall);
+  if (!lasts && lengths.Tell(stall.struck.size())) return true;
   std::vector<Nanos> dry;
   for (const size_t r : stall.ranks) {
     Nanos sum = 0;
     for (const Nanos x : RunDry(in, stall, r)) sum += x;
     dry.push_back(sum / static_cast<Nanos>(stall.struck.size()));
   }
-  return Median(std::move(dry)) >= std::max(5 * NoiseBeside(in, stall), in.job.median_step / 100);
+  const auto steps = std::sqrt(static_cast<double>(lasts ? stall.struck.size() : 1));
+  const auto noise = static_cast<Nanos>(5 * static_cast<double>(NoiseBeside(in, stall)) / steps);
+  return Median(std::move(dry)) >= std::max(noise, in.job.median_step / 100);
 }
 
 }  // namespace

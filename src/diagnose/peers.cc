@@ -76,7 +76,13 @@ std::vector<int32_t> PeerClasses(std::span<const pattern::RankPattern> ranks, st
   std::vector<int32_t> out;
   for (size_t r = 0; r < ranks.size(); ++r) {
     const int32_t stage = of_stage[coordinates[r].stage] >= 2 ? coordinates[r].stage : -1;
-    out.push_back(numbers.try_emplace({stage, usual[r]}, static_cast<int32_t>(numbers.size())).first->second);
+    Signature signature = usual[r];
+    // Of a known stage the first call only tells where its steps begin: a slow host's begin elsewhere than its peers'.
+    if (stage >= 0) {
+      for (const trace::CommOp op : {trace::CommOp::kSend, trace::CommOp::kRecv}) signature.erase({"first", op});
+    }
+    out.push_back(
+        numbers.try_emplace({stage, std::move(signature)}, static_cast<int32_t>(numbers.size())).first->second);
   }
   return out;
 }

@@ -38,6 +38,7 @@ void CriticalSweep::Add(const Event& event) {
     End(ending);
   }
   AdvanceTo(event.start);
+  ChangeStep();
   if (trace::IsDeviceWork(event.kind)) {
     StartDevice(event);
   } else if (event.lane < in_.roles.size() && in_.roles[event.lane] == LaneRole::kDriving) {
@@ -52,11 +53,7 @@ void CriticalSweep::Add(const Event& event) {
 void CriticalSweep::AdvanceTo(Nanos at) {
   if (splits_.Wants(now_, at)) splits_.Add(now_, at, RunningNow());
   while (now_ < at) {
-    if (step_ < 0 && next_step_ < steps_.size() && steps_[next_step_].start <= now_) {
-      step_ = static_cast<int32_t>(next_step_++);
-      if (InTail()) tree_.EndTotals();
-      stretch_start_ = now_;
-    }
+    ChangeStep();
     Nanos to = at;
     if (step_ >= 0) {
       to = std::min(to, steps_[static_cast<size_t>(step_)].end);
@@ -65,20 +62,33 @@ void CriticalSweep::AdvanceTo(Nanos at) {
     }
     if (to > now_) Attribute(now_, to);
     now_ = to;
-    if (step_ >= 0 && now_ >= steps_[static_cast<size_t>(step_)].end) {
-      ResolveExposed(comms_.EarliestEnding());
-      CloseStretch(now_);
-      if (next_step_ == steps_.size()) {  // of the last one the host's part ends with its mark
-        const Nanos end = std::min(now_, in_.host_end);
-        if (end > host_since_) CloseHostStretch(end);
-      }
-      tree_.EndStep(step_);
-      step_ = -1;
-    } else if (step_ < 0 && next_step_ < steps_.size() && now_ >= steps_[next_step_].start) {
+    if (step_ < 0 && next_step_ < steps_.size() && now_ >= steps_[next_step_].start) {
       ResolveExposed(comms_.EarliestEnding());
       tree_.EndStep(-1);  // what ran before the window
     }
   }
+}
+
+// Where one step ends and the next begins, what ends there is of the former and what begins there of the latter: so a
+// step is left when time goes on or something begins, not before.
+void CriticalSweep::ChangeStep() {
+  if (step_ >= 0 && now_ >= steps_[static_cast<size_t>(step_)].end) LeaveStep();
+  if (step_ < 0 && next_step_ < steps_.size() && steps_[next_step_].start <= now_) {
+    step_ = static_cast<int32_t>(next_step_++);
+    if (InTail()) tree_.EndTotals();
+    stretch_start_ = now_;
+  }
+}
+
+void CriticalSweep::LeaveStep() {
+  ResolveExposed(comms_.EarliestEnding());
+  CloseStretch(now_);
+  if (next_step_ == steps_.size()) {  // of the last one the host's part ends with its mark
+    const Nanos end = std::min(now_, in_.host_end);
+    if (end > host_since_) CloseHostStretch(end);
+  }
+  tree_.EndStep(step_);
+  step_ = -1;
 }
 
 bool CriticalSweep::InTail() const {
@@ -136,7 +146,7 @@ void CriticalSweep::CloseHostStretch(Nanos at) {
   if (!in_.has_device || step_ < 0) return;
   const Nanos begin = std::max(since, steps_.front().start);
   auto s = static_cast<size_t>(step_);
-  if (s > 0 && at - steps_[s].start < (at - begin) / 10) --s;
+  if (s > 0 && at - steps_[s].start <= (at - begin) / 50) --s;
   Step& step = steps_[s];
   if (at - begin <= step.host_stretch) return;
   const auto waits = [this](trace::LaneId lane) {
@@ -279,6 +289,7 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
     End(ending);
   }
   if (!steps_.empty()) AdvanceTo(std::max({now_, steps_.back().end, splits_.end()}));
+  if (step_ >= 0) LeaveStep();
   const Nanos base = out->meta.time_base;
   const bool tail = steps_.size() > 1 && steps_.back().number == steps_[steps_.size() - 2].number;
   const Nanos end = steps_.empty() ? 0 : tail ? steps_.back().start : steps_.back().end;

@@ -94,6 +94,10 @@ class CriticalSweep {
   };
 
   void AdvanceTo(Nanos at);
+  void ChangeStep();
+  void LeaveStep();
+  // The step that an operation which begins now is in; of none in a tail, where nobody waits for it.
+  [[nodiscard]] int32_t StepOfComm() const { return InTail() ? -1 : step_; }
   void Attribute(Nanos from, Nanos to);
   [[nodiscard]] Choice Choose() const;
   [[nodiscard]] Choice ChooseHost() const;

@@ -87,7 +87,7 @@ void CriticalSweep::StartDevice(const Event& event) {
     open.node = tree_.Child(FunctionTree::kRoot, event.name, WorkClass::kCommunication);
     const trace::CommDetail detail = CommOf(event);
     const bool chained = launch != nullptr && launch->end <= stream_end && event.start - stream_end < 10 * kMicrosecond;
-    open.comm = comms_.Start(event, detail, /*blocking=*/false, chained, step_);
+    open.comm = comms_.Start(event, detail, /*blocking=*/false, chained, StepOfComm());
     if (detail.bytes > 0 && event.duration > 0) {
       open.utilisation = static_cast<double>(detail.bytes) / static_cast<double>(event.duration);
       open.resource = "GB/s";
@@ -118,7 +118,7 @@ void CriticalSweep::StartCommLoop(const Event& event) {
   open.node = tree_.Child(FunctionTree::kRoot, event.name, WorkClass::kCommunication);
   trace::CommDetail detail;
   if (event.detail > 0) detail = in_.details->comm[event.detail - 1];
-  open.comm = comms_.Start(event, detail, /*blocking=*/false, /*chained=*/false, step_);
+  open.comm = comms_.Start(event, detail, /*blocking=*/false, /*chained=*/false, StepOfComm());
   constexpr Nanos kNextInLine = 100 * kMicrosecond;  // a thread takes up what waits for it at once
   Nanos& last_end = stream_end_[event.lane];
   Nanos& since = queued_since_[event.lane];
@@ -199,7 +199,7 @@ void CriticalSweep::StartHostFrame(const Event& event) {
     trace::CommDetail detail;
     if (event.detail > 0) detail = in_.details->comm[event.detail - 1];
     const bool blocking = detail.op == trace::CommOp::kSend || detail.op == trace::CommOp::kRecv;
-    open.comm = comms_.Start(event, detail, blocking, /*chained=*/false, step_);
+    open.comm = comms_.Start(event, detail, blocking, /*chained=*/false, StepOfComm());
   }
   if (event.kind == EventKind::kRuntime || event.kind == EventKind::kRuntimeSync) {
     if (event.correlation != 0) {
