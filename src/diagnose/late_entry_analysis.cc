@@ -64,10 +64,15 @@ std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s) {
   return late;
 }
 
-// The same at the first operation of the window, beyond what the rank is later by in other steps anyway.
-std::vector<Nanos> FirstLateness(const Job& job) {
+// The same at the first operation of the window, beyond what the rank is later by in other steps anyway; and what that
+// varies by (DeviationOf), 0 where too few steps tell.
+struct Meeting {
+  Nanos late = 0, noise = 0;
+};
+
+std::vector<Meeting> FirstMeetings(const Job& job) {
   constexpr size_t kEnough = 3, kMostSteps = 16;
-  std::vector<Nanos> late = LatenessAtFirst(job, 0);
+  const std::vector<Nanos> late = LatenessAtFirst(job, 0);
   std::vector<std::vector<Nanos>> others(job.num_ranks());
   for (size_t s = 1; s < std::min(job.num_steps(), kMostSteps); ++s) {
     const std::vector<Nanos> now = LatenessAtFirst(job, s);
@@ -75,11 +80,16 @@ std::vector<Nanos> FirstLateness(const Job& job) {
       if (now[r] != kNoValue) others[r].push_back(now[r]);
     }
   }
+  std::vector<Meeting> out(late.size());
   for (size_t r = 0; r < late.size(); ++r) {
-    if (late[r] == kNoValue) late[r] = 0;
-    if (others[r].size() >= kEnough) late[r] -= Median(std::move(others[r]));
+    out[r].late = late[r] == kNoValue ? 0 : late[r];
+    if (others[r].size() < kEnough) continue;
+    const Nanos usual = Median(others[r]);
+    out[r].late -= usual;
+    for (Nanos& x : others[r]) x -= usual;
+    out[r].noise = DeviationOf(std::move(others[r]));
   }
-  return late;
+  return out;
 }
 
 // How much later than others a rank begins its steps.
@@ -195,11 +205,11 @@ std::vector<Skew> Skews(const Job& job) {
 }
 
 // Of a few steps it is not known how much starts vary: a tenth of a step has to do. Ranks that share processors begin
-// apart by chance: a twentieth, and more steps to know by. Clocks of hosts say no more than their residual.
-Nanos Threshold(const Job& job, const Skew& skew, Nanos residual) {
+// apart by chance: by more, and more steps have to tell. Clocks of hosts say no more than their residual.
+Nanos Threshold(const Job& job, Nanos noise, Nanos residual) {
   const bool has_device = job.ranks.front().has_device;
-  const bool known = job.num_steps() >= (has_device ? 4 : 10);
-  return std::max({job.median_step / (!known ? 10 : has_device ? 100 : 20), 5 * skew.noise, 2 * residual});
+  const bool known = job.num_steps() >= (has_device ? 4 : 6);
+  return std::max({job.median_step / (!known ? 10 : has_device ? 200 : 30), 5 * noise, 2 * residual});
 }
 
 Nanos ResidualOf(const Job& job, size_t rank) {
@@ -220,21 +230,28 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   }
   std::sort(sorted.begin(), sorted.end());
   // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
-  const std::vector<Nanos> met = FirstLateness(job);
+  const std::vector<Meeting> met = FirstMeetings(job);
   std::vector<size_t> late;
-  Nanos residual = 0;
+  Nanos residual = 0, most = 0;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
     const Nanos by = skews[r].first - skews[r].usual;
     // What a rank is slower by in every step it was slower by in the step before the window, too.
     const Nanos slower = std::max<Nanos>(0, in.excess.typical[r]);
-    if (by > slower) candidate.edit.starts.push_back({r, start[r] - (by - slower)});
-    const Nanos least = Threshold(job, skews[r], ResidualOf(job, r));
+    const Nanos least = Threshold(job, skews[r].noise, ResidualOf(job, r));
     // No peer tells what still shows of a rank that no other runs the same program as: it has to be clearer.
     const bool has_peers = job.classes[static_cast<size_t>(job.peer_class[r])].size() > 1;
-    const bool shows = has_peers ? met[r] * 2 >= by : by >= 2 * least;
-    if (by - 2 * slower < least || !shows) continue;
+    const bool shows = has_peers ? met[r].late * 2 >= by : by >= 2 * least;
+    // Where a device begins its other steps says little of the first, which begins with the host: the first meeting does.
+    const Nanos began = job.StepOf(r, 0) == nullptr ? 0 : start[r] - sorted.front();
+    const bool meets_late = has_peers && began * 2 >= met[r].late && met[r].noise > 0 &&
+                            met[r].late - slower >= Threshold(job, met[r].noise, ResidualOf(job, r));
+    const Nanos amount = std::max(by, meets_late ? std::min(began, met[r].late) : 0) - slower;
+    if (amount > 0) candidate.edit.starts.push_back({r, start[r] - amount});
+    if ((by - slower < least || !shows) && !meets_late) continue;
     late.push_back(r);
+    most = std::max(most, amount + slower);
+    candidate.noise = std::max({candidate.noise, skews[r].noise, Nanos{1}});
     residual = std::max(residual, ResidualOf(job, r));
   }
   if (late.empty()) return;
@@ -255,9 +272,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
                               Counted(static_cast<int64_t>(job.num_ranks()), "rank")});
   AddLastArrivers(in, &finding);
   candidate.excess.assign(job.num_steps(), 0);
-  for (const size_t r : late) {
-    candidate.excess.front() = std::max(candidate.excess.front(), skews[r].first - skews[r].usual);
-  }
+  candidate.excess.front() = most;
   out->candidates.push_back(std::move(candidate));
 }
 

@@ -121,7 +121,7 @@ TEST(LateEntry, NobodyNeedsToBeOnTime) {
 }
 
 TEST(LateEntry, OnAHostBackendLessIsAskedWhereMoreStepsAreKnown) {
-  // 8 ms of a step of 101: a twentieth is 5, a tenth 10.
+  // 8 ms of a step of 101: a thirtieth is 3.4, a tenth 10.
   const auto is_late = [](int steps) {
     MadeMesh mesh({.ranks = 4, .device = false});
     const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
@@ -134,8 +134,8 @@ TEST(LateEntry, OnAHostBackendLessIsAskedWhereMoreStepsAreKnown) {
     Look look(mesh.Make());
     return !look.Run(RunLateEntryAnalysis).candidates.empty();
   };
-  EXPECT_FALSE(is_late(9));
-  EXPECT_TRUE(is_late(10));
+  EXPECT_FALSE(is_late(5));
+  EXPECT_TRUE(is_late(6));
 }
 
 // Rank 3 comes `late` before its first step and works `first` in it, `others` in each later one; the other ranks 100
@@ -199,11 +199,11 @@ std::vector<Candidate> EnterAlone(Nanos late) {
 }
 
 TEST(LateEntry, ARankWithoutPeersHasToBeClearlyLate) {
-  // Twice 1 % of a step of 50 ms.
+  // Twice half a per cent of a step of 50 ms.
   const std::vector<Candidate> found = EnterAlone(Ms(20));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0}));
-  EXPECT_TRUE(EnterAlone(Us(900)).empty());
+  EXPECT_TRUE(EnterAlone(Us(400)).empty());
   EXPECT_TRUE(EnterAlone(0).empty());
 }
 
