@@ -248,7 +248,9 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
                             met[r].late - slower >= Threshold(job, met[r].noise, ResidualOf(job, r));
     const Nanos amount = std::max(by, meets_late ? std::min(began, met[r].late) : 0) - slower;
     if (amount > 0) candidate.edit.starts.push_back({r, start[r] - amount});
-    if ((by - slower < least || !shows) && !meets_late) continue;
+    // Of a few steps what it is slower by is not known that well.
+    const Nanos allowed = job.num_steps() < 4 ? 2 * slower : slower;
+    if ((by - allowed < least || !shows) && !meets_late) continue;
     late.push_back(r);
     most = std::max(most, amount + slower);
     candidate.noise = std::max({candidate.noise, skews[r].noise, Nanos{1}});
