@@ -15,7 +15,8 @@ namespace {
 using pattern::WorkClass;
 
 constexpr size_t kParts = 3;
-constexpr int kLeastPerCent = 2;  // of the step
+constexpr int kLeastPerCent = 2;    // of the step
+constexpr size_t kSomePerTen = 6;   // of the steps
 
 WorkClasses ClassesOf(size_t part) {
   WorkClasses out{};
@@ -68,7 +69,10 @@ std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
     const WorkClasses classes = ClassesOf(p);
     Suspect part = PartOf(suspect, Beyond(job, suspect, peers, classes), classes);
     const auto struck = static_cast<Nanos>(part.struck);
-    if (struck == 0 || part.total * 4 < suspect.total || part.total * 100 < struck * job.median_step * kLeastPerCent) {
+    // What strikes a part of the steps only has less time to add up.
+    const bool in_some = part.struck * 10 <= suspect.struck * kSomePerTen;
+    if (struck == 0 || part.total * (in_some ? 10 : 4) < suspect.total ||
+        part.total * 100 < struck * job.median_step * kLeastPerCent) {
       continue;
     }
     for (size_t c = 0; c < rest.size(); ++c) rest[c] = rest[c] && !classes[c];
@@ -79,14 +83,24 @@ std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
   return parts;
 }
 
+// Without devices a slow host makes operators and the rest longer alike: two causes are told by striking other steps.
+bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
+  size_t least = SIZE_MAX, most = 0;
+  for (const Suspect& part : parts) {
+    least = std::min(least, part.struck);
+    most = std::max(most, part.struck);
+  }
+  return least * 10 <= most * kSomePerTen;
+}
+
 }  // namespace
 
 std::vector<std::vector<Suspect>> SplitByClass(const AnalysisInput& in, std::vector<Suspect>* suspects) {
   std::vector<std::vector<Suspect>> out(kParts - 1);
   for (Suspect& suspect : *suspects) {
-    if (!in.job.ranks[suspect.rank].has_device || suspect.is_part || suspect.table == &in.beside_compute) continue;
+    if (suspect.is_part || suspect.table == &in.beside_compute) continue;
     std::vector<Suspect> parts = PartsOf(in.job, suspect);
-    if (parts.size() < 2) continue;
+    if (parts.size() < 2 || (!in.job.ranks[suspect.rank].has_device && !StrikeOtherSteps(parts))) continue;
     for (size_t p = 1; p < parts.size(); ++p) out[p - 1].push_back(std::move(parts[p]));
     suspect = std::move(parts.front());
   }

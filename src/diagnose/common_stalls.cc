@@ -20,6 +20,7 @@ constexpr size_t kAsked = 4;  // ranks whose functions are looked at
 // twentieth of the step a busy machine has of itself, now and then on all ranks; a device waits for nothing.
 constexpr size_t kLeastForSame = 4;  // ranks
 constexpr Nanos kSamePart = 33;      // of a hole
+constexpr Nanos kOfStepSame = 50;
 constexpr Nanos kOfStepNamed = 250, kOfStep = 200, kOfStepOfHosts = 20;
 
 // Time in functions that are named after a stall.
@@ -135,7 +136,7 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks)
   std::vector<Nanos> out(job.num_steps(), 0);
   for (size_t s = 0; s < out.size(); ++s) {
     const Spread hole = SpreadAt(beyond, s);
-    const Nanos least = same[s] ? of_step : std::max(4 * noise, of_step);
+    const Nanos least = same[s] ? std::min(of_step, job.median_step / kOfStepSame) : std::max(4 * noise, of_step);
     const bool alike = same[s] ? hole.middle >= least : hole.low >= least && hole.low * 5 >= hole.middle * 4;
     if (alike && SpreadAt(longer, s).middle * 2 >= hole.middle) out[s] = hole.middle;
   }

@@ -151,11 +151,13 @@ std::vector<Stall> FindStalls(const Job& job) {
       if (pauses[r][s] > 0) steps_of[r].push_back(s);
     }
   }
-  std::map<std::vector<size_t>, std::vector<size_t>> together;  // by steps: ranks
+  std::map<std::pair<std::vector<size_t>, std::string>, std::vector<size_t>> together;  // by steps and place: ranks
   for (size_t r = 0; r < job.num_ranks(); ++r) {
-    if (!steps_of[r].empty()) together[steps_of[r]].push_back(r);
+    if (steps_of[r].empty()) continue;
+    const Place place = PlaceOf(job, r, steps_of[r].front());
+    together[{steps_of[r], NameOf(place).empty() ? place.function : std::string(NameOf(place))}].push_back(r);
   }
-  for (auto& [struck, ranks] : together) out.push_back(MakeStall(std::move(ranks), struck, pauses));
+  for (auto& [key, ranks] : together) out.push_back(MakeStall(std::move(ranks), key.first, pauses));
   std::erase_if(out, [&](const Stall& stall) { return stall.of_all && Lasts(job, stall); });
   return out;
 }

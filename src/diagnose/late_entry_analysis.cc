@@ -246,11 +246,12 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const Nanos began = job.StepOf(r, 0) == nullptr ? 0 : start[r] - sorted.front();
     const bool meets_late = has_peers && began * 2 >= met[r].late && met[r].noise > 0 &&
                             met[r].late - slower >= Threshold(job, met[r].noise, ResidualOf(job, r));
-    const Nanos amount = std::max(by, meets_late ? std::min(began, met[r].late) : 0) - slower;
-    if (amount > 0) candidate.edit.starts.push_back({r, start[r] - amount});
     // Of a few steps what it is slower by is not known that well.
     const Nanos allowed = job.num_steps() < 4 ? 2 * slower : slower;
-    if ((by - allowed < least || !shows) && !meets_late) continue;
+    const bool begins_late = by - allowed >= least && shows;
+    const Nanos amount = (meets_late && !begins_late ? std::min(began, met[r].late) : by) - slower;
+    if (amount > 0) candidate.edit.starts.push_back({r, start[r] - amount});
+    if (!begins_late && !meets_late) continue;
     late.push_back(r);
     most = std::max(most, amount + slower);
     candidate.noise = std::max({candidate.noise, skews[r].noise, Nanos{1}});

@@ -344,10 +344,11 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const std::vector<std::vector<Suspect>> pauses = TakePauses(in, &suspects);
   const std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
   JobCallTimes calls_of(in.job);
+  RankCandidates all;
   const auto tell = [&](const std::vector<Suspect>& of, const std::string& suffix) {
     for (auto& [rank, candidate] : CandidatesOf(in, of, &calls_of)) {
       candidate.finding.id += suffix;  // the rank may have a finding of that cause already
-      out->candidates.push_back(std::move(candidate));
+      all.emplace_back(rank, std::move(candidate));
     }
   };
   tell(suspects, "");
@@ -355,6 +356,9 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   for (size_t k = 0; k < pauses.size(); ++k) {
     tell(pauses[k], "-in-one-piece" + (k == 0 ? std::string() : "-" + std::to_string(k + 1)));
   }
+  // What strikes several ranks may be all of what strikes one of them and a part of what strikes another.
+  if (!parts.empty()) MergeAlike(in.job, &all);
+  for (auto& [rank, candidate] : all) out->candidates.push_back(std::move(candidate));
   std::vector<RankId> lone;
   for (const std::vector<int32_t>& members : in.job.classes) {
     if (members.size() == 1) lone.push_back(in.job.ranks[static_cast<size_t>(members.front())].meta.rank);

@@ -69,6 +69,20 @@ bool IsSymptom(const Candidate& host, const Candidate& candidate) {
   return both > 0 && both * 4 >= struck * 3;
 }
 
+// What stops all ranks of a stall that has a name shows as a pause without one, too.
+bool IsPauseOf(const Candidate& stall, const Candidate& pause) {
+  const std::string& cause = stall.finding.cause;
+  if (pause.finding.cause != "paused-process") return false;
+  if (cause != "checkpoint-stall" && cause != "compile-or-load" && cause != "gc-pause") return false;
+  const auto& ranks = stall.finding.scope.ranks;
+  const auto& paused = pause.finding.scope.ranks;
+  if (paused.empty() || !std::includes(ranks.begin(), ranks.end(), paused.begin(), paused.end())) return false;
+  for (size_t s = 0; s < std::min(stall.excess.size(), pause.excess.size()); ++s) {
+    if (pause.excess[s] > 0 && stall.excess[s] * 2 < pause.excess[s]) return false;
+  }
+  return true;
+}
+
 // Of own time that both take away the more; neither knows of the other.
 void Absorb(const Candidate& symptom, Candidate* host) {
   std::map<uint32_t, Nanos> own;
@@ -86,8 +100,10 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
   std::vector<bool> gone(candidates->size(), false);
   for (Candidate& host : *candidates) {
     for (size_t i = 0; i < candidates->size(); ++i) {
-      if (gone[i] || !IsSymptom(host, (*candidates)[i])) continue;
-      Absorb((*candidates)[i], &host);
+      const Candidate& candidate = (*candidates)[i];
+      const bool is_symptom = IsSymptom(host, candidate);
+      if (gone[i] || (!is_symptom && !IsPauseOf(host, candidate))) continue;
+      if (is_symptom) Absorb(candidate, &host);
       gone[i] = true;
     }
   }
