@@ -2,12 +2,15 @@
 // How a program exchanges its gradients and parameters, held against how it could: in many small pieces that each pay
 // the start of a transfer, or one after the other with the work they could have run beside.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <span>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/coordinates.h"
+#include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
 
@@ -19,6 +22,7 @@ using trace::CommOp;
 
 constexpr Bytes kUsualBucket = 25'000'000;            // what frameworks put into one exchange of gradients
 constexpr size_t kManyCalls = 64;                     // a step; fewer are no burden
+constexpr size_t kManyMore = 4;                       // times the calls of other steps
 constexpr Nanos kLongestStart = 150 * kMicrosecond;   // to a transfer: in longer ones a quick network moves megabytes,
 constexpr Nanos kLongestStartOfHosts = kMillisecond;  // and processes a few hundred kilobytes
 constexpr int kSmallPercent = 1;                      // of the step: from here on worth a remark
@@ -29,7 +33,8 @@ constexpr double kHardlyHidden = 0.85;  // share of the transfers that is expose
 // groups. What a layer waits for (tensor parallelism, experts) can be neither merged nor hidden.
 using Family = std::vector<const Channel*>;
 
-std::vector<Family> ExchangeFamilies(const Job& job, const std::vector<Channel>& channels) {
+// `unknown`: those whose role nothing tells, instead.
+std::vector<Family> ExchangeFamilies(const Job& job, const std::vector<Channel>& channels, bool unknown = false) {
   std::map<int32_t, Family> by_family;
   bool roles = false;
   for (const Channel& channel : channels) {
@@ -46,7 +51,8 @@ std::vector<Family> ExchangeFamilies(const Job& job, const std::vector<Channel>&
     const GroupRole role = RoleOfDescription(desc);
     // Groups without a description could be anything, unless all ranks are in one.
     const bool is_all = family.front()->ranks.size() == job.num_ranks();
-    if (role == GroupRole::kDp || (role == GroupRole::kUnknown && is_all && !roles)) out.push_back(std::move(family));
+    const bool exchanges = role == GroupRole::kDp || (role == GroupRole::kUnknown && is_all && !roles);
+    if (unknown ? !exchanges && role == GroupRole::kUnknown : exchanges) out.push_back(std::move(family));
   }
   return out;
 }
@@ -86,7 +92,8 @@ void Describe(const Job& job, const Family& family, Candidate* candidate) {
 
 // What a channel exchanges in many small pieces, by step.
 struct SmallCalls {
-  std::vector<Nanos> saved;  // by axis step: what fewer calls would save in each; 0 = not many, or not small
+  std::vector<Nanos> saved;    // by axis step: what fewer calls would save in each; 0 = not many, or not small
+  std::vector<size_t> pieces;  // axis steps in which it is cut into many more pieces than in others
   size_t calls = 0;          // in the struck steps
   Bytes bytes = -1;          // mean of a call; -1 = not written
   size_t struck = 0;
@@ -101,17 +108,50 @@ Bytes MeanBytes(const Job& job, std::span<const size_t> calls) {
   return calls.empty() ? -1 : sum / static_cast<Bytes>(calls.size());
 }
 
+// What the channel's steps have in common that are not cut into many more pieces than most.
+struct UsualCalls {
+  size_t calls = 0;    // of the middle one
+  Nanos transfer = 0;  // of the middle one of those with about as many
+};
+
+UsualCalls UsualOf(const Job& job, const Channel& channel) {
+  std::vector<size_t> counts;
+  for (size_t s = 0; s < job.num_steps(); ++s) counts.push_back(channel.CallsOf(s).size());
+  UsualCalls out{LowerMedian(&counts)};
+  std::vector<Nanos> transfers;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (channel.CallsOf(s).size() <= 2 * out.calls) transfers.push_back(channel.actual[s]);
+  }
+  out.transfer = Median(std::move(transfers));
+  return out;
+}
+
+bool IsCutInSomeSteps(const Job& job, const Channel& channel) {
+  const size_t usual = UsualOf(job, channel).calls;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (usual > 0 && channel.CallsOf(s).size() >= kManyMore * usual) return true;
+  }
+  return false;
+}
+
 SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
-  SmallCalls out{std::vector<Nanos>(job.num_steps(), 0)};
+  SmallCalls out{std::vector<Nanos>(job.num_steps(), 0), {}};
+  const UsualCalls usual = UsualOf(job, channel);
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const std::span<const size_t> calls = channel.CallsOf(s);
     const Bytes bytes = MeanBytes(job, calls);
-    if (calls.size() < kManyCalls || bytes * 4 > kUsualBucket || (bytes < 0 && !AreShort(job, calls, start))) continue;
+    if (calls.size() < kManyCalls) continue;
+    // The same in many more pieces than in other steps needs no size to be told: what it takes longer is known.
+    const bool in_pieces = usual.calls > 0 && calls.size() >= kManyMore * usual.calls;
+    const bool small = bytes * 4 <= kUsualBucket && (bytes >= 0 || AreShort(job, calls, start));
+    if (!in_pieces && !small) continue;
     const double fewer = 1 - (bytes < 0 ? static_cast<double>(kManyCalls) / static_cast<double>(calls.size())
                                         : static_cast<double>(bytes) / static_cast<double>(kUsualBucket));
-    const auto saved = static_cast<Nanos>(fewer * static_cast<double>(start));
+    const Nanos saved = small ? static_cast<Nanos>(fewer * static_cast<double>(start))
+                              : (channel.actual[s] - usual.transfer) / static_cast<Nanos>(calls.size());
     if (saved * static_cast<Nanos>(calls.size()) * 100 < job.median_step * kSmallPercent) continue;
     out.saved[s] = saved;
+    if (in_pieces) out.pieces.push_back(s);
     out.calls += calls.size();
     out.bytes = out.struck == 0 ? bytes : std::max(out.bytes, bytes);
     ++out.struck;
@@ -119,12 +159,35 @@ SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
   return out;
 }
 
-void CheckSmall(const AnalysisInput& in, const Family& family, AnalysisOutput* out) {
+// More calls are more work of the host, too: what each rank's own time is longer by in these steps than in its others.
+void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& steps, Candidate* candidate) {
+  const size_t n = in.job.num_steps();
+  std::vector<std::vector<Nanos>> longer(n);
+  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+    std::vector<Nanos> others, cost(n, 0);
+    for (size_t s = 0; s < n; ++s) {
+      const bool is_struck = std::binary_search(steps.begin(), steps.end(), s);
+      if (const Nanos own = in.excess.own[r * n + s]; own != kNoValue && !is_struck) others.push_back(own);
+    }
+    const Nanos usual = Median(std::move(others));
+    for (const size_t s : steps) {
+      const Nanos own = in.excess.own[r * n + s];
+      cost[s] = own == kNoValue ? 0 : std::max<Nanos>(0, own - usual);
+      longer[s].push_back(cost[s]);
+    }
+    RemoveOwnTime(in.job, r, {}, cost, &candidate->edit);
+  }
+  for (const size_t s : steps) candidate->excess[s] += Median(std::move(longer[s]));
+}
+
+// `role_known`: else only what a few steps show against the others is told: the exchange of gradients alone is cut now so
+// and now so.
+void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
   const Job& job = in.job;
   const Channel& first = *family.front();
   const Nanos start = ShortestTransfer(job, in.channels, first);
   const SmallCalls small = SmallCallsOf(job, first, start);
-  if (small.struck == 0) return;
+  if (small.struck == 0 || (!role_known && small.pieces.size() < small.struck)) return;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
   for (size_t s = 0; s < job.num_steps(); ++s) {
@@ -137,6 +200,7 @@ void CheckSmall(const AnalysisInput& in, const Family& family, AnalysisOutput* o
       }
     }
   }
+  if (!small.pieces.empty()) RemoveCalling(in, small.pieces, &candidate);
   Describe(job, family, &candidate);
   report::Finding& finding = candidate.finding;
   finding.cause = "small-collectives";
@@ -251,7 +315,14 @@ void CheckOverlap(const AnalysisInput& in, const std::vector<Family>& families, 
 void RunCollectivesAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_steps() == 0 || in.job.num_ranks() < 2) return;
   const std::vector<Family> families = ExchangeFamilies(in.job, in.channels);
-  for (const Family& family : families) CheckSmall(in, family, out);
+  for (const Family& family : families) CheckSmall(in, family, true, out);
+  for (const Family& family : ExchangeFamilies(in.job, in.channels, true)) {
+    // Groups that nothing names are one family, whatever they do.
+    Family varying;
+    const auto varies = [&](const Channel* c) { return IsCutInSomeSteps(in.job, *c); };
+    std::copy_if(family.begin(), family.end(), std::back_inserter(varying), varies);
+    if (!varying.empty()) CheckSmall(in, varying, false, out);
+  }
   CheckOverlap(in, families, out);
 }
 
