@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnose/ring_fit.h"
 #include "diagnose/ring_order.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
@@ -37,6 +38,7 @@ struct Marked {
   const Channel* channel;
   RingOrder order;
   RankId sender = -1;  // -1 = it is not known who sends to the last one
+  bool fitted = false;  // from the ends on each host (ring_fit.h), not from who ends last of all
 };
 
 // The member that ends first is the one that sends, whatever order a library gives its ring. Processes that share cores
@@ -44,6 +46,49 @@ struct Marked {
 RankId SenderTo(const Job& job, const Channel& channel, const RingOrder& order) {
   if (job.ranks.front().has_device) return order.first;
   return RingSender(job.comms.groups[static_cast<size_t>(channel.group)], channel.op, order.last);
+}
+
+// The ranks that a ring of a host backend visits, each sending to the next; empty where one has no file.
+std::vector<size_t> RingOf(const Job& job, const Channel& channel) {
+  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(channel.group)];
+  std::vector<size_t> out;
+  for (const RankId rank : group.ranks) {
+    const auto is_rank = [&](int32_t r) { return job.ranks[static_cast<size_t>(r)].meta.rank == rank; };
+    const auto it = std::find_if(channel.ranks.begin(), channel.ranks.end(), is_rank);
+    if (it == channel.ranks.end()) return {};
+    out.push_back(static_cast<size_t>(*it));
+  }
+  if (channel.op != CommOp::kAllGather) std::reverse(out.begin(), out.end());  // it sends to the rank before
+  return out;
+}
+
+// Where hosts' clocks do not tell who ends last: the one sender that suits the ends on each host in all kinds of
+// operation; empty where several do.
+std::vector<Marked> FitOverHosts(const Job& job, const Channels& kinds) {
+  std::vector<std::pair<const Channel*, RingFit>> fits;
+  std::map<RankId, size_t> suits;
+  for (const Channel* channel : kinds) {
+    if (!IsRing(channel->op) || channel->hosts.size() < 2) continue;
+    const std::optional<RingFit> fit = FitRing(job, RingOf(job, *channel), channel->calls);
+    if (!fit) continue;
+    const Nanos lag = fit->hop * static_cast<Nanos>(channel->ranks.size() - 1);
+    if (lag * 100 < MedianTransfer(job, *channel) * 15) continue;
+    for (const RankId sender : fit->senders) ++suits[sender];
+    fits.emplace_back(channel, *fit);
+  }
+  std::erase_if(suits, [&](const auto& entry) { return entry.second < fits.size(); });
+  if (fits.empty() || suits.size() != 1) return {};
+  std::vector<Marked> out;
+  for (const auto& [channel, fit] : fits) {
+    const RankId sender = suits.begin()->first;
+    const auto at = std::find(fit.senders.begin(), fit.senders.end(), sender) - fit.senders.begin();
+    RingOrder order;
+    order.first = sender;
+    order.last = fit.receivers[static_cast<size_t>(at)];
+    order.lag = fit.hop * static_cast<Nanos>(channel->ranks.size() - 1);
+    out.push_back({channel, order, sender, true});
+  }
+  return out;
 }
 
 // Two members are a ring if a network lies between them: on one host whoever has less of a core ends later.
@@ -176,6 +221,14 @@ void RemoveStagger(const Job& job, const std::vector<Marked>& marked, const std:
 
 void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all, Candidate* candidate) {
   std::vector<report::Evidence>& evidence = candidate->finding.evidence;
+  // What the ends fit says what the link costs; where merely the last one is known nothing does.
+  const bool fitted = std::all_of(slow.marked.begin(), slow.marked.end(), [](const Marked& m) { return m.fitted; });
+  if (fitted) {
+    RemoveStagger(job, slow.marked, {}, candidate);
+    evidence.push_back({"gain is estimated from", "the ends of the ring", "", "",
+                        "what a slow link makes them lie apart by"});
+    return;
+  }
   if (!job.ranks.front().has_device) {
     candidate->excess = ExcessBySteps(job, slow.all, kAsIfFaster);
     for (const Channel* channel : slow.all) ScaleTransfers(job, channel->calls, kAsIfFaster, &candidate->edit);
@@ -202,6 +255,11 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
 
 // "rank 3 ends last in 40 of 40 all-reduce, 2 ms after the first".
 std::string TellOrder(const Marked& m) {
+  if (m.fitted) {
+    return std::string("in each ") + trace::ToString(m.channel->op) + " the ranks of a host end as they would if the link from rank " +
+           std::to_string(m.sender) + " to rank " + std::to_string(m.order.last) + " set the pace, " +
+           FormatDuration(m.order.lag) + " from first to last";
+  }
   return "rank " + std::to_string(m.order.last) + " ends last in " + std::to_string(m.order.times_last) + " of " +
          std::to_string(m.order.of) + " " + trace::ToString(m.channel->op) + ", " + FormatDuration(m.order.lag) +
          " after the first";
@@ -329,8 +387,10 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
     }
     // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
     // operations say the same.
+    const bool fitted = marked.empty() && !has_device;
+    if (fitted) marked = FitOverHosts(job, kinds);
     const bool is_sure =
-        has_device || std::any_of(marked.begin(), marked.end(), [](const Marked& m) { return IsAlwaysSo(m.order); }) ||
+        has_device || fitted || std::any_of(marked.begin(), marked.end(), [](const Marked& m) { return IsAlwaysSo(m.order); }) ||
         ExposedPerStep(job, kinds) * 10 >= job.median_step;
     if (!marked.empty() && is_sure) {
       SlowRings& rings = slow[WaysOf(job, marked)];

@@ -77,6 +77,26 @@ Nanos HopOf(const std::map<int32_t, Lags>& groups) {
   return even && hop >= kLeastHop && hop >= 2 * Median(std::move(scatter)) ? hop : 0;
 }
 
+// The hosts' chains one behind the other, the last to end first, where their clocks are right enough to tell: `residual`
+// moves none past another, and each begins about where the one ahead of it stops. Empty where they do not.
+std::vector<Chain> InOrder(const std::map<int32_t, Lags>& hosts, const Lags& together, Nanos hop, Nanos residual) {
+  std::vector<std::pair<Nanos, Chain>> order;  // by where the host begins
+  for (const auto& [clock, lags] : hosts) {
+    Chain chain = ChainOf(lags);
+    order.emplace_back(Median(together.at(chain.front().second)), std::move(chain));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Chain> out;
+  Nanos expected = order.front().first;
+  for (auto& [begin, chain] : order) {
+    const Nanos takes = hop * std::ssize(chain);
+    if (std::abs(begin - expected) * 4 > takes * 3 || 2 * residual > takes) return {};
+    expected += takes;
+    out.push_back(std::move(chain));
+  }
+  return out;
+}
+
 // Whether ends lie apart at all. Most groups of most jobs are done with here, without a look at their rows.
 bool MayBeStairs(const Job& job, std::span<const size_t> collectives) {
   std::vector<Nanos> spreads;
@@ -113,9 +133,13 @@ std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> c
     return RingStairs{hop, {link(chain, chain)}};
   }
   const auto by_host = LagsByGroup(job, whole, job.comms.clock_of_rank);
-  if (by_host.size() != 2) return std::nullopt;
-  const Nanos hop = HopOf(by_host);
+  const Nanos hop = by_host.size() < 2 ? 0 : HopOf(by_host);
   if (hop == 0) return std::nullopt;
+  if (by_host.size() > 2) {
+    const std::vector<Chain> hosts = InOrder(by_host, together.begin()->second, hop, residual);
+    if (hosts.empty()) return std::nullopt;
+    return RingStairs{hop, {link(hosts.back(), hosts.front())}};
+  }
   const Chain a = ChainOf(by_host.begin()->second), b = ChainOf(by_host.rbegin()->second);
   return RingStairs{hop, {link(a, b), link(b, a)}};
 }
