@@ -309,7 +309,10 @@ void RunHiddenStallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (job.num_ranks() == 0 || job.num_steps() < 5) return;
   for (const Stall& stall : FindStalls(job)) {
     const Lengths lengths = CompareLengths(job, stall);
-    if (Matters(in, stall, lengths)) out->candidates.push_back(MakeCandidate(in, stall, lengths));
+    if (!Matters(in, stall, lengths)) continue;
+    Candidate candidate = MakeCandidate(in, stall, lengths);
+    // Without devices code that takes long is own time: what a name gives away, or nothing does, remains.
+    if (HasDevice(job) || candidate.finding.cause != "slow-host-code") out->candidates.push_back(std::move(candidate));
   }
 }
 

@@ -35,12 +35,75 @@ Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos leas
   return MakeSuspect(rank, table, std::move(cost));
 }
 
-// Nothing struck where the rank is not suspect.
-Suspect Look(const Job& job, const ExcessTable& table, size_t rank) {
+// Where up to half of a class is far slower than the rest what its ranks deviate by says nothing, and their middle is
+// between the two: the slower ones are held against the others.
+struct SlowerSide {
+  std::vector<Nanos> beyond;  // by axis step: beyond the middle of the quicker side; empty = the rank is not of a slower
+};
+
+// By axis step.
+std::vector<Nanos> MiddleOf(const ExcessTable& table, const std::vector<std::pair<Nanos, size_t>>& ranks, size_t to) {
+  std::vector<Nanos> out(table.steps, 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    std::vector<Nanos> values;
+    for (size_t i = 0; i < to; ++i) {
+      if (const Nanos own = table.own[ranks[i].second * table.steps + s]; own != kNoValue) values.push_back(own);
+    }
+    out[s] = values.empty() ? kNoValue : Median(std::move(values));
+  }
+  return out;
+}
+
+// By rank.
+std::vector<SlowerSide> SlowerSides(const Job& job, const ExcessTable& table) {
+  constexpr size_t kLeastMembers = 6, kLeastSide = 2;
+  constexpr Nanos kOfStep = 10;  // hosts and devices differ by a few per cent as it is
+  std::vector<SlowerSide> out(job.num_ranks());
+  for (const std::vector<int32_t>& members : job.classes) {
+    if (members.size() < kLeastMembers || job.num_steps() < 3) continue;
+    std::vector<std::pair<Nanos, size_t>> order;
+    for (const int32_t r : members) {
+      order.emplace_back(table.typical[static_cast<size_t>(r)], static_cast<size_t>(r));
+    }
+    std::sort(order.begin(), order.end());
+    size_t first = 0;  // of the slower side
+    Nanos widest = 0;
+    for (size_t i = (order.size() + 1) / 2; i + kLeastSide <= order.size(); ++i) {
+      const Nanos gap = order[i].first - order[i - 1].first;
+      if (gap > widest) first = i;
+      widest = std::max(widest, gap);
+    }
+    const auto deviation = [&](size_t from, size_t to) {
+      std::vector<Nanos> away;
+      const Nanos middle = order[(from + to) / 2].first;
+      for (size_t i = from; i < to; ++i) away.push_back(order[i].first - middle);
+      return DeviationOf(std::move(away));
+    };
+    const Nanos within = first == 0 ? 0 : std::max(deviation(0, first), deviation(first, order.size()));
+    if (first == 0 || widest < std::max(5 * within, job.median_step / kOfStep)) continue;
+    const std::vector<Nanos> quicker = MiddleOf(table, order, first);
+    for (size_t i = first; i < order.size(); ++i) {
+      const size_t rank = order[i].second;
+      for (size_t s = 0; s < table.steps; ++s) {
+        const Nanos own = table.own[rank * table.steps + s];
+        out[rank].beyond.push_back(own == kNoValue || quicker[s] == kNoValue ? 0 : own - quicker[s]);
+      }
+    }
+  }
+  return out;
+}
+
+// Nothing struck where the rank is not suspect. `slower`: SlowerSides.
+Suspect Look(const Job& job, const ExcessTable& table, size_t rank, const SlowerSide& slower) {
   const auto c = static_cast<size_t>(job.peer_class[rank]);
   if (job.classes[c].size() < 2 || job.num_steps() == 0) return {};
   Suspect suspect = StrikeSingleSteps(job, table, rank);
-  if (IsLasting(job, table, rank)) {
+  if (!slower.beyond.empty()) {
+    const Nanos half = Median(slower.beyond) / 2;
+    std::vector<Nanos> cost = slower.beyond;
+    for (Nanos& x : cost) x = x >= half ? x : 0;
+    suspect = MakeSuspect(rank, table, std::move(cost));
+  } else if (IsLasting(job, table, rank)) {
     Suspect lasting = Strike(job, table, rank, table.typical[rank] / 2, 0);
     if (lasting.total > suspect.total) suspect = std::move(lasting);
   }
@@ -133,9 +196,11 @@ void SortByTotal(std::vector<Suspect>* suspects) {
 
 std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   std::vector<Suspect> suspects;
+  const std::vector<SlowerSide> slower = SlowerSides(in.job, in.excess);
+  const std::vector<SlowerSide> slower_beside = SlowerSides(in.job, in.beside_compute);
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    Suspect suspect = Look(in.job, in.excess, r);
-    if (suspect.struck == 0 && in.job.ranks[r].has_device) suspect = Look(in.job, in.beside_compute, r);
+    Suspect suspect = Look(in.job, in.excess, r, slower[r]);
+    if (suspect.struck == 0 && in.job.ranks[r].has_device) suspect = Look(in.job, in.beside_compute, r, slower_beside[r]);
     if (suspect.struck > 0) suspects.push_back(std::move(suspect));
   }
   SortByTotal(&suspects);
@@ -161,7 +226,7 @@ std::vector<Suspect> LookAgain(const AnalysisInput& in, const std::vector<Suspec
     for (const int32_t r : in.job.classes[static_cast<size_t>(c)]) {
       const auto rank = static_cast<size_t>(r);
       if (slow.count(rank) > 0 || explained.count(rank) > 0) continue;
-      Suspect suspect = Look(in.job, *table, rank);
+      Suspect suspect = Look(in.job, *table, rank, {});
       if (suspect.struck > 0) out.push_back(std::move(suspect));
     }
   }

@@ -47,6 +47,28 @@ std::vector<pattern::RankPattern> Make(const Plan& plan) {
 // deviation; of its own time's about its own middle 1.4826 * 1 = 1.48, the smaller one.
 Nanos Wobble(int rank, int step) { return (2 * ((rank + step) % 8) - 7) * Us(250); }
 
+TEST(Suspects, HalfOfAClassThatIsFarSlowerIsHeldAgainstTheRest) {
+  // Ranks 0-3 take 20 ms more in all steps: a fifth of the step, where a tenth would do. About their middle all ranks
+  // are 10 ms away, 3.5 * 1.4826 times which none reaches.
+  Plan plan;
+  plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s) + (r < 4 ? Ms(20) : 0); };
+  Look look(Make(plan));
+  std::vector<Suspect> found = FindSuspects(look.In());
+  ASSERT_EQ(found.size(), 4U);
+  for (const Suspect& suspect : found) {
+    EXPECT_LT(suspect.rank, 4U);
+    EXPECT_EQ(suspect.struck, 16U);
+    // Beyond the middle of ranks 4-7: 20 ms, give or take what it and they vary by.
+    EXPECT_NEAR(static_cast<double>(suspect.total) / 16, 20e6, 1e6);
+  }
+  // Five of eight slower ones: then the three are quick.
+  plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s) + (r < 5 ? Ms(20) : 0); };
+  EXPECT_TRUE(FindSuspects(Look(Make(plan)).In()).empty());
+  // By 4 ms: hosts and devices differ by as much.
+  plan.compute = [](int r, int s) { return Ms(100) + Wobble(r, s) + (r < 4 ? Ms(4) : 0); };
+  EXPECT_TRUE(FindSuspects(Look(Make(plan)).In()).empty());
+}
+
 TEST(Suspects, WhatIsTakenFromAStepIsCountedOff) {
   const ExcessTable table;
   Suspect suspect = MakeSuspect(3, table, {0, 30, -5, 20});
