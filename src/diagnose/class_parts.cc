@@ -15,8 +15,8 @@ namespace {
 using pattern::WorkClass;
 
 constexpr size_t kParts = 3;
-constexpr int kLeastPerCent = 2;    // of the step
-constexpr size_t kSomePerTen = 6;   // of the steps
+constexpr int kLeastPerCent = 2;   // of the step
+constexpr size_t kSomePerTen = 6;  // of the steps
 
 WorkClasses ClassesOf(size_t part) {
   WorkClasses out{};

@@ -94,8 +94,8 @@ void Describe(const Job& job, const Family& family, Candidate* candidate) {
 struct SmallCalls {
   std::vector<Nanos> saved;    // by axis step: what fewer calls would save in each; 0 = not many, or not small
   std::vector<size_t> pieces;  // axis steps in which it is cut into many more pieces than in others
-  size_t calls = 0;          // in the struck steps
-  Bytes bytes = -1;          // mean of a call; -1 = not written
+  size_t calls = 0;            // in the struck steps
+  Bytes bytes = -1;            // mean of a call; -1 = not written
   size_t struck = 0;
 };
 
@@ -180,8 +180,8 @@ void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& steps, Ca
   for (const size_t s : steps) candidate->excess[s] += Median(std::move(longer[s]));
 }
 
-// `role_known`: else only what a few steps show against the others is told: the exchange of gradients alone is cut now so
-// and now so.
+// `role_known`: else only what a few steps show against the others is told: the exchange of gradients alone is cut now
+// so and now so.
 void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
   const Job& job = in.job;
   const Channel& first = *family.front();

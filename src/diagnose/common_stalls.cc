@@ -120,14 +120,17 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks)
       own.back()[s] = OwnTime(*step);
     }
   }
-  // Of the same length to a few per cent on ranks that wait for nothing: no chance does that, however holes vary.
+  // Of the same length to a few per cent on ranks of all programs: no chance does that, however holes vary.
   std::vector<bool> same(job.num_steps(), false);
   for (size_t s = 0; s < same.size(); ++s) {
     std::vector<Nanos> lengths;
-    for (const std::vector<Nanos>& of_rank : stretches) lengths.push_back(of_rank[s]);
+    for (size_t r = 0; r < job.num_ranks(); ++r) {
+      if (const pattern::Step* step = job.StepOf(r, s)) lengths.push_back(step->longest_stretch);
+    }
+    if (lengths.size() < kLeastForSame) continue;
     std::sort(lengths.begin(), lengths.end());
     const Nanos low = lengths[lengths.size() / 8], high = lengths[lengths.size() - 1 - lengths.size() / 8];
-    same[s] = lengths.size() >= kLeastForSame && (high - low) * kSamePart <= low;
+    same[s] = (high - low) * kSamePart <= low;
   }
   const auto beyond = BeyondUsual(std::move(stretches));
   const auto longer = BeyondUsual(std::move(own));

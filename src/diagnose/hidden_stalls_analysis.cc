@@ -104,8 +104,7 @@ struct Stall {
 // In nearly all steps: there are no others to hold them against.
 bool Lasts(const Job& job, const Stall& stall) { return stall.struck.size() * 4 > job.num_steps() * 3; }
 
-Stall MakeStall(std::vector<size_t> ranks, std::vector<size_t> struck,
-                const std::vector<std::vector<Nanos>>& pauses) {
+Stall MakeStall(std::vector<size_t> ranks, std::vector<size_t> struck, const std::vector<std::vector<Nanos>>& pauses) {
   Stall out{std::move(ranks), std::move(struck), std::vector<Nanos>(pauses.front().size(), 0)};
   for (const size_t s : out.struck) {
     std::vector<Nanos> lengths;
@@ -145,7 +144,8 @@ std::vector<Stall> FindStalls(const Job& job) {
   if (!HasDevice(job)) out.clear();  // what all ranks without devices do shows in their own time (long-steps)
   std::vector<std::vector<size_t>> steps_of(job.num_ranks());
   for (size_t s = 0; s < job.num_steps(); ++s) {
-    const auto paused = std::count_if(pauses.begin(), pauses.end(), [s](const auto& of_rank) { return of_rank[s] > 0; });
+    const auto paused =
+        std::count_if(pauses.begin(), pauses.end(), [s](const auto& of_rank) { return of_rank[s] > 0; });
     if (static_cast<size_t>(paused) * 2 > job.num_ranks()) continue;
     for (size_t r = 0; r < job.num_ranks(); ++r) {
       if (pauses[r][s] > 0) steps_of[r].push_back(s);
@@ -186,13 +186,14 @@ std::vector<Nanos> RunDry(const AnalysisInput& in, const Stall& stall, size_t ra
   return out;
 }
 
-// How the struck steps compare with the others. Of the last step the length is not known.
+// How the struck steps compare with the middle one of the others. The first step may be long for reasons of its own,
+// and of the last one the length is not known: neither counts.
 struct Lengths {
-  Nanos longer = 0;  // the mean of the struck ones over that of the others
-  Nanos noise = 0;   // between the others
-  Nanos quiet = 0;   // the middle one of the others
+  Nanos longer = 0;   // by how much the struck ones are, on average
+  Nanos noise = 0;    // between the others
+  size_t struck = 0;  // that count
 
-  [[nodiscard]] bool Tell(size_t struck) const {
+  [[nodiscard]] bool Tell() const {
     const auto error = static_cast<double>(noise) / std::max(1.0, std::sqrt(static_cast<double>(struck)));
     return longer > 0 && static_cast<double>(longer) >= 2 * error;
   }
@@ -200,20 +201,20 @@ struct Lengths {
 
 Lengths CompareLengths(const Job& job, const Stall& stall) {
   std::vector<Nanos> quiet;
-  Nanos sum = 0, struck = 0;
-  for (size_t s = 0; s < job.num_steps(); ++s) {
+  Lengths out;
+  Nanos sum = 0;
+  for (size_t s = 1; s + 1 < job.num_steps(); ++s) {
     if (stall.pause[s] > 0) {
-      struck += job.step_time[s];
-    } else if (s > 0 && s + 1 < job.num_steps()) {
-      quiet.push_back(job.step_time[s]);
       sum += job.step_time[s];
+      ++out.struck;
+    } else {
+      quiet.push_back(job.step_time[s]);
     }
   }
-  if (quiet.size() < 3) return {};
-  Lengths out;
-  out.longer = struck / static_cast<Nanos>(stall.struck.size()) - sum / static_cast<Nanos>(quiet.size());
-  out.quiet = Median(quiet);
-  for (Nanos& x : quiet) x -= out.quiet;
+  if (quiet.size() < 3 || out.struck == 0) return {};
+  const Nanos middle = Median(quiet);
+  out.longer = sum / static_cast<Nanos>(out.struck) - middle;
+  for (Nanos& x : quiet) x -= middle;
   out.noise = DeviationOf(std::move(quiet));
   return out;
 }
@@ -221,7 +222,8 @@ Lengths CompareLengths(const Job& job, const Stall& stall) {
 // Code of a function takes its time again and again; what stops a process may find it in any.
 Cause CauseOf(const Place& place, size_t times) {
   constexpr size_t kAgain = 3;
-  Cause out{std::string(NameOf(place)), place.function, ShortFrame(place.function), ""};
+  const std::string function = ShortFrame(place.function);
+  Cause out{std::string(NameOf(place)), function, function, ""};
   if (out.name == "gc-pause") {
     out.suggestion = "freeze long-lived objects (gc.freeze), collect on all ranks in the same step";
   } else if (out.name == "checkpoint-stall") {
@@ -255,11 +257,13 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   candidate.excess = stall.pause;
-  const bool longer = !Lasts(job, stall) && lengths.Tell(stall.struck.size());
+  const bool longer = !Lasts(job, stall) && lengths.Tell();
   candidate.noise = longer ? lengths.noise : NoiseBeside(in, stall);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   const auto longest_at = std::max_element(stall.pause.begin(), stall.pause.end());
   const auto worst = static_cast<size_t>(longest_at - stall.pause.begin());
+  const Step* at_worst = job.StepOf(stall.ranks.front(), worst);
+  const Nanos whole = at_worst == nullptr ? *longest_at : LongestOf(job, *at_worst);
   const Cause cause = CauseOf(PlaceOf(job, stall.ranks.front(), worst), stall.struck.size());
   finding.cause = cause.name;
   FillScope(job, stall.ranks, &finding.scope);
@@ -271,12 +275,12 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   const bool has_device = HasDevice(job);
   finding.sentence = std::string(has_device ? (one ? "Its host " : "Their hosts ") : (one ? "It " : "They ")) +
                      (cause.function.empty() ? "recorded nothing" : (one ? "is in " : "are in ") + cause.sentence) +
-                     " for " + FormatDuration(*longest_at) + " in one piece" + (has_device ? " while the device worked off what it had" : "") +
-                     (longer
-                          ? std::string(stall.struck.size() == 1 ? ": this step is " : ": these steps are ") +
-                                FormatDuration(lengths.longer) + " longer than the others."
-                          : has_device ? " and then waited."
-                                       : ".");
+                     " for " + FormatDuration(whole) + " in one piece" +
+                     (has_device ? " while the device worked off what it had" : "") +
+                     (longer ? std::string(stall.struck.size() == 1 ? ": this step is " : ": these steps are ") +
+                                   FormatDuration(lengths.longer) + " longer than the others."
+                      : has_device ? " and then waited."
+                                   : ".");
   finding.suggestion = cause.suggestion;
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = stall.of_all ? "all hosts in the same steps" : "no other rank's host does in these steps";
@@ -290,7 +294,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
 // Whether it costs anything: the steps are longer, or devices were out of work.
 bool Matters(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
   const bool lasts = Lasts(in.job, stall);
-  if (!lasts && lengths.Tell(stall.struck.size())) return true;
+  if (!lasts && lengths.Tell()) return true;
   std::vector<Nanos> dry;
   for (const size_t r : stall.ranks) {
     Nanos sum = 0;

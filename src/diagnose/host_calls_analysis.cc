@@ -29,7 +29,9 @@ struct Limits {
   size_t many = 4;
 };
 Limits LimitsOf(const Job& job) {
-  return job.ranks.front().has_device ? Limits{} : Limits{.slow = 1.15, .slow_of_few = 2, .slow_of_sum = 4, .healthy = 1.08, .many = 8};
+  return job.ranks.front().has_device
+             ? Limits{}
+             : Limits{.slow = 1.15, .slow_of_few = 2, .slow_of_sum = 4, .healthy = 1.08, .many = 8};
 }
 
 bool IsSlow(const Limits& limits, const CallRatio& calls) {

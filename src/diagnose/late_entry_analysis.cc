@@ -242,7 +242,8 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     // No peer tells what still shows of a rank that no other runs the same program as: it has to be clearer.
     const bool has_peers = job.classes[static_cast<size_t>(job.peer_class[r])].size() > 1;
     const bool shows = has_peers ? met[r].late * 2 >= by : by >= 2 * least;
-    // Where a device begins its other steps says little of the first, which begins with the host: the first meeting does.
+    // Where a device begins its other steps says little of the first, which begins with the host: the first meeting
+    // does.
     const Nanos began = job.StepOf(r, 0) == nullptr ? 0 : start[r] - sorted.front();
     const bool meets_late = has_peers && began * 2 >= met[r].late && met[r].noise > 0 &&
                             met[r].late - slower >= Threshold(job, met[r].noise, ResidualOf(job, r));

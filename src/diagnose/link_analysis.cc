@@ -90,9 +90,8 @@ Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& chan
       FormatRatio(MeanRatio(slow)) + " the time they take in other steps, though nobody is late.";
   const bool has_device = job.ranks.front().has_device;
   candidate.finding.confidence = slow.size() > 1 ? report::Confidence::kLikely : report::Confidence::kSuspected;
-  candidate.finding.confidence_reason = slow.size() > 1
-                                            ? "the same operations of all groups, in the same steps"
-                                            : "one group is all there is: a link of it would look the same";
+  candidate.finding.confidence_reason = slow.size() > 1 ? "the same operations of all groups, in the same steps"
+                                                        : "one group is all there is: a link of it would look the same";
   // On one machine a host backend's transfers take the memory and cores that everything else there does.
   candidate.at_most_info = !has_device && job.comms.clocks.size() < 2;
   return candidate;

@@ -68,11 +68,12 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
     // Three quarters of the ranks.
     const bool stands_out = !longer.empty() && longer[longer.size() / 4].first >= Threshold(in.job, out.noise);
     const Nanos stall = std::max(stalls.named[s], stalls.holes[s]);
+    const size_t middle = longer.empty() ? 0 : (longer.size() - 1) / 2;  // of two the one that less else strikes
     if (!longer.empty() && (stands_out || stall > 0)) {
-      out.cost[s] = stands_out ? longer[longer.size() / 2].first : stall;
+      out.cost[s] = stands_out ? longer[middle].first : stall;
       out.alike = out.alike || stalls.holes[s] > 0;
       if (!stands_out) out.functions[s] = stalls.functions[s];
-      if (out.struck.empty()) out.speaker = longer[longer.size() / 2].second;
+      if (out.struck.empty()) out.speaker = longer[middle].second;
       out.struck.push_back(s);
     } else {
       out.quiet.push_back(s);

@@ -294,7 +294,8 @@ void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set
   for (size_t s = 0; s < suspect->cost.size(); ++s) {
     if (it->second[s] == 0) besides.push_back(suspect->cost[s]);
   }
-  const bool as_slow = besides.size() >= 3 && Median(std::move(besides)) * static_cast<Nanos>(suspect->struck) * 3 >= sum;
+  const bool as_slow =
+      besides.size() >= 3 && Median(std::move(besides)) * static_cast<Nanos>(suspect->struck) * 3 >= sum;
   const bool lasts = suspect->struck * 4 >= job.num_steps() * 3 && (suspect->total > 2 * sum || as_slow);
   if (!lasts) {
     *suspect = {};

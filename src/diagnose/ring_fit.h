@@ -16,11 +16,11 @@ struct RingFit {
   Nanos hop = 0;                  // from a member's end to that of the next one down the ring
 };
 
-// Over `collectives` of one group and kind whose members are `ring`, rank indices in the order in which each sends to the
-// next. Behind one slow link each member ends a hop before the one ahead of it (ring_order.h), all round from the link's
-// receiver to its sender. Held against the ends on each host apart, so no offset between clocks matters: least squares
-// over every place of the link, the ends of a host about their mean. Nothing where no place explains nine tenths of what
-// the ends differ by. O(members^2 + rows).
+// Over `collectives` of one group and kind whose members are `ring`, rank indices in the order in which each sends to
+// the next. Behind one slow link each member ends a hop before the one ahead of it (ring_order.h), all round from the
+// link's receiver to its sender. Held against the ends on each host apart, so no offset between clocks matters: least
+// squares over every place of the link, the ends of a host about their mean. Nothing where no place explains nine
+// tenths of what the ends differ by. O(members^2 + rows).
 [[nodiscard]] std::optional<RingFit> FitRing(const Job& job, std::span<const size_t> ring,
                                              std::span<const size_t> collectives);
 

@@ -12,8 +12,9 @@
 namespace headway::diagnose {
 namespace {
 
-// Eight ranks, four to a host whose clock is off by `off`, each sending to the next: an all-gather in each of six steps.
-// Behind the link out of `sender` ends go down by 50 us from member to member; a member ends `odd` later in every second.
+// Eight ranks, four to a host whose clock is off by `off`, each sending to the next: an all-gather in each of six
+// steps. Behind the link out of `sender` ends go down by 50 us from member to member; a member ends `odd` later in
+// every second.
 std::optional<RingFit> Fit(int sender, Nanos off, Nanos odd = 0) {
   constexpr int kRanks = 8;
   MadeMesh mesh({.ranks = kRanks, .per_host = 4});

@@ -37,7 +37,7 @@ RankId RingSender(const trace::JobGroup& group, CommOp op, RankId receiver) {
 struct Marked {
   const Channel* channel;
   RingOrder order;
-  RankId sender = -1;  // -1 = it is not known who sends to the last one
+  RankId sender = -1;   // -1 = it is not known who sends to the last one
   bool fitted = false;  // from the ends on each host (ring_fit.h), not from who ends last of all
 };
 
@@ -225,8 +225,8 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
   const bool fitted = std::all_of(slow.marked.begin(), slow.marked.end(), [](const Marked& m) { return m.fitted; });
   if (fitted) {
     RemoveStagger(job, slow.marked, {}, candidate);
-    evidence.push_back({"gain is estimated from", "the ends of the ring", "", "",
-                        "what a slow link makes them lie apart by"});
+    evidence.push_back(
+        {"gain is estimated from", "the ends of the ring", "", "", "what a slow link makes them lie apart by"});
     return;
   }
   if (!job.ranks.front().has_device) {
@@ -256,9 +256,9 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
 // "rank 3 ends last in 40 of 40 all-reduce, 2 ms after the first".
 std::string TellOrder(const Marked& m) {
   if (m.fitted) {
-    return std::string("in each ") + trace::ToString(m.channel->op) + " the ranks of a host end as they would if the link from rank " +
-           std::to_string(m.sender) + " to rank " + std::to_string(m.order.last) + " set the pace, " +
-           FormatDuration(m.order.lag) + " from first to last";
+    return std::string("in each ") + trace::ToString(m.channel->op) +
+           " the ranks of a host end as they would if the link from rank " + std::to_string(m.sender) + " to rank " +
+           std::to_string(m.order.last) + " set the pace, " + FormatDuration(m.order.lag) + " from first to last";
   }
   return "rank " + std::to_string(m.order.last) + " ends last in " + std::to_string(m.order.times_last) + " of " +
          std::to_string(m.order.of) + " " + trace::ToString(m.channel->op) + ", " + FormatDuration(m.order.lag) +
@@ -390,7 +390,8 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
     const bool fitted = marked.empty() && !has_device;
     if (fitted) marked = FitOverHosts(job, kinds);
     const bool is_sure =
-        has_device || fitted || std::any_of(marked.begin(), marked.end(), [](const Marked& m) { return IsAlwaysSo(m.order); }) ||
+        has_device || fitted ||
+        std::any_of(marked.begin(), marked.end(), [](const Marked& m) { return IsAlwaysSo(m.order); }) ||
         ExposedPerStep(job, kinds) * 10 >= job.median_step;
     if (!marked.empty() && is_sure) {
       SlowRings& rings = slow[WaysOf(job, marked)];

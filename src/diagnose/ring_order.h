@@ -50,8 +50,8 @@ struct RingStairs {
 };
 
 // Over `collectives` of one group and kind; nothing where there are under four members, the steps are uneven or below
-// what ends scatter by chance, or there are more than two hosts and the stairs of one do not begin where those of another
-// end. O(members log members) per collective.
+// what ends scatter by chance, or there are more than two hosts and the stairs of one do not begin where those of
+// another end. O(members log members) per collective.
 [[nodiscard]] std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> collectives);
 
 }  // namespace headway::diagnose

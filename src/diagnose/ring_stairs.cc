@@ -77,8 +77,8 @@ Nanos HopOf(const std::map<int32_t, Lags>& groups) {
   return even && hop >= kLeastHop && hop >= 2 * Median(std::move(scatter)) ? hop : 0;
 }
 
-// The hosts' chains one behind the other, the last to end first, where their clocks are right enough to tell: `residual`
-// moves none past another, and each begins about where the one ahead of it stops. Empty where they do not.
+// The hosts' chains one behind the other, the last to end first, where their clocks are right enough to tell:
+// `residual` moves none past another, and each begins about where the one ahead of it stops. Empty where they do not.
 std::vector<Chain> InOrder(const std::map<int32_t, Lags>& hosts, const Lags& together, Nanos hop, Nanos residual) {
   std::vector<std::pair<Nanos, Chain>> order;  // by where the host begins
   for (const auto& [clock, lags] : hosts) {

@@ -157,8 +157,8 @@ bool StrikesMost(const std::vector<Nanos>& excess) {
   return std::count_if(excess.begin(), excess.end(), [](Nanos x) { return x > 0; }) * 4 >= std::ssize(excess) * 3;
 }
 
-// Where the stage takes longer in up to one step of `part` only: what that is beyond its usual, far out of the noise. By
-// its own time, too: against it the others may merely be quicker.
+// Where the stage takes longer in up to one step of `part` only: what that is beyond its usual, far out of the noise.
+// By its own time, too: against it the others may merely be quicker.
 std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<Nanos> beyond, double part) {
   constexpr int64_t kLeastSteps = 2;
   const auto place = [part](size_t n) { return static_cast<size_t>((1 - part) * static_cast<double>(n - 1)); };

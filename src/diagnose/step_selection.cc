@@ -71,7 +71,8 @@ void KeepSelected(const pattern::RankPattern& rank, std::vector<pattern::Functio
   for (size_t i = 0; i < rank.steps.size(); ++i) all.emplace_back(rank.steps[i].start, static_cast<int32_t>(i));
   for (const pattern::Step& step : rank.unread_steps) {
     // A tail that was joined (last_step.h) lies in its step.
-    const bool joined = !rank.steps.empty() && step.start > rank.steps.back().start && step.end <= rank.steps.back().end;
+    const bool joined =
+        !rank.steps.empty() && step.start > rank.steps.back().start && step.end <= rank.steps.back().end;
     all.emplace_back(step.start, joined ? static_cast<int32_t>(rank.steps.size()) - 1 : -1);
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -38,7 +38,8 @@ Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos leas
 // Where up to half of a class is far slower than the rest what its ranks deviate by says nothing, and their middle is
 // between the two: the slower ones are held against the others.
 struct SlowerSide {
-  std::vector<Nanos> beyond;  // by axis step: beyond the middle of the quicker side; empty = the rank is not of a slower
+  std::vector<Nanos>
+      beyond;  // by axis step: beyond the middle of the quicker side; empty = the rank is not of a slower
 };
 
 // By axis step.
@@ -200,7 +201,8 @@ std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   const std::vector<SlowerSide> slower_beside = SlowerSides(in.job, in.beside_compute);
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
     Suspect suspect = Look(in.job, in.excess, r, slower[r]);
-    if (suspect.struck == 0 && in.job.ranks[r].has_device) suspect = Look(in.job, in.beside_compute, r, slower_beside[r]);
+    if (suspect.struck == 0 && in.job.ranks[r].has_device)
+      suspect = Look(in.job, in.beside_compute, r, slower_beside[r]);
     if (suspect.struck > 0) suspects.push_back(std::move(suspect));
   }
   SortByTotal(&suspects);
