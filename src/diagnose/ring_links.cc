@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnose/quickest_like.h"
 #include "diagnose/ring_fit.h"
 #include "diagnose/ring_order.h"
 #include "diagnose/scope.h"
@@ -160,42 +161,6 @@ Ways WaysOf(const Job& job, const std::vector<Marked>& marked) {
   return {"family " + std::to_string(first.family), {places.begin(), places.end()}};
 }
 
-// What a call takes in the quickest group that makes as many calls of the kind and size and is not slow itself. Sizes
-// that are not written are taken for equal.
-class Quickest {
- public:
-  Quickest(const Job& job, const Channels& slow, const std::vector<Channel>& all) : job_(job) {
-    std::set<int32_t> groups, families;
-    for (const Channel* channel : slow) {
-      groups.insert(channel->group);
-      families.insert(channel->family);
-    }
-    for (const Channel& channel : all) {
-      if (families.count(channel.family) == 0 || groups.count(channel.group) > 0) continue;
-      const Nanos transfer = MedianTransfer(job, channel);
-      const auto [it, fresh] = of_kind_.try_emplace(KindOf(channel), transfer);
-      it->second = std::min(it->second, transfer);
-    }
-  }
-
-  // 0 = there is none.
-  [[nodiscard]] Nanos Like(const Channel& channel) const {
-    const auto it = of_kind_.find(KindOf(channel));
-    return it == of_kind_.end() ? 0 : it->second;
-  }
-
- private:
-  using Kind = std::tuple<int32_t, size_t, size_t, Bytes>;  // family, calls, members, size
-
-  [[nodiscard]] Kind KindOf(const Channel& channel) const {
-    return {channel.family, channel.calls.size(), channel.ranks.size(),
-            job_.comms.collectives[channel.calls.front()].bytes};
-  }
-
-  const Job& job_;
-  std::map<Kind, Nanos> of_kind_;
-};
-
 // In a ring of n the ends of an all-reduce are apart by (n - 1) / 2 (n - 1) of what the slow link costs it, or less
 // where the message goes round in several pieces; of an all-gather by all of it. `quickest`: by `marked`, what its like
 // take, 0 = unknown; may be empty.
@@ -236,9 +201,9 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
         {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
     return;
   }
-  const Quickest quickest(job, slow.all, all);
+  const QuickestLike quickest(job, slow.all, all);
   std::vector<Nanos> like;
-  for (const Marked& m : slow.marked) like.push_back(quickest.Like(*m.channel));
+  for (const Marked& m : slow.marked) like.push_back(quickest.Of(*m.channel));
   RemoveStagger(job, slow.marked, like, candidate);
   const auto known = std::find_if(like.begin(), like.end(), [](Nanos x) { return x > 0; });
   if (known != like.end()) {
