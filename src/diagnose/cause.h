@@ -14,8 +14,9 @@ namespace headway::diagnose {
 struct CauseContext {
   bool has_device = false;
   report::When when;
-  Nanos excess = 0;           // summed over the struck steps
-  Nanos longest_stretch = 0;  // summed over the struck steps: the longest uninterrupted stretch beyond the peers'
+  Nanos excess = 0;  // summed over the struck steps
+  Nanos longest_stretch =
+      0;  // summed over the struck steps: the longest stretch, or pause of the host, beyond the peers'
   bool stacks_recorded = false;
   double syncs = 0, peer_syncs = 0;  // calls that wait for the device, per struck step
   HostProportion host;               // of a device job

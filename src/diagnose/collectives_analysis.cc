@@ -2,8 +2,8 @@
 // How a program exchanges its gradients and parameters, held against how it could: in many small pieces that each pay
 // the start of a transfer, or one after the other with the work they could have run beside.
 #include <algorithm>
-#include <iterator>
 #include <map>
+#include <set>
 #include <span>
 
 #include "base/median.h"
@@ -33,8 +33,9 @@ constexpr double kHardlyHidden = 0.85;  // share of the transfers that is expose
 // groups. What a layer waits for (tensor parallelism, experts) can be neither merged nor hidden.
 using Family = std::vector<const Channel*>;
 
-// `unknown`: those whose role nothing tells, instead.
-std::vector<Family> ExchangeFamilies(const Job& job, const std::vector<Channel>& channels, bool unknown = false) {
+enum class Role : uint8_t { kExchange, kUnknown };  // kUnknown: those whose role nothing tells
+
+std::vector<Family> FamiliesOf(const Job& job, const std::vector<Channel>& channels, Role wanted) {
   std::map<int32_t, Family> by_family;
   bool roles = false;
   for (const Channel& channel : channels) {
@@ -52,7 +53,8 @@ std::vector<Family> ExchangeFamilies(const Job& job, const std::vector<Channel>&
     // Groups without a description could be anything, unless all ranks are in one.
     const bool is_all = family.front()->ranks.size() == job.num_ranks();
     const bool exchanges = role == GroupRole::kDp || (role == GroupRole::kUnknown && is_all && !roles);
-    if (unknown ? !exchanges && role == GroupRole::kUnknown : exchanges) out.push_back(std::move(family));
+    const bool is_wanted = wanted == Role::kExchange ? exchanges : !exchanges && role == GroupRole::kUnknown;
+    if (is_wanted) out.push_back(std::move(family));
   }
   return out;
 }
@@ -79,9 +81,16 @@ bool AreShort(const Job& job, std::span<const size_t> calls, Nanos start) {
   return Median(std::move(times)) <= 3 * start;
 }
 
+// By index, ascending.
+std::vector<size_t> RanksOf(const Family& family) {
+  std::set<size_t> out;
+  for (const Channel* channel : family) out.insert(channel->ranks.begin(), channel->ranks.end());
+  return {out.begin(), out.end()};
+}
+
 void Describe(const Job& job, const Family& family, Candidate* candidate) {
   report::Finding& finding = candidate->finding;
-  FillScope(job, AllRanks(job), &finding.scope);
+  FillScope(job, RanksOf(family), &finding.scope);
   finding.headline = Who(job, finding.scope);
   const auto& group = job.comms.groups[static_cast<size_t>(family.front()->group)];
   finding.scope.group = group.desc.empty() ? "" : group.desc;
@@ -97,6 +106,7 @@ struct SmallCalls {
   size_t calls = 0;            // in the struck steps
   Bytes bytes = -1;            // mean of a call; -1 = not written
   size_t struck = 0;
+  size_t usual = 0;  // calls of the middle step
 };
 
 Bytes MeanBytes(const Job& job, std::span<const size_t> calls) {
@@ -126,23 +136,28 @@ UsualCalls UsualOf(const Job& job, const Channel& channel) {
   return out;
 }
 
-bool IsCutInSomeSteps(const Job& job, const Channel& channel) {
+// Axis steps in which it is cut into many more pieces than in others.
+std::vector<size_t> StepsInPieces(const Job& job, const Channel& channel) {
   const size_t usual = UsualOf(job, channel).calls;
+  std::vector<size_t> out;
   for (size_t s = 0; s < job.num_steps(); ++s) {
-    if (usual > 0 && channel.CallsOf(s).size() >= kManyMore * usual) return true;
+    const size_t calls = channel.CallsOf(s).size();
+    if (usual > 0 && calls >= kManyCalls && calls >= kManyMore * usual) out.push_back(s);
   }
-  return false;
+  return out;
 }
 
 SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
   SmallCalls out{std::vector<Nanos>(job.num_steps(), 0), {}};
   const UsualCalls usual = UsualOf(job, channel);
+  out.usual = usual.calls;
+  const std::vector<size_t> pieces = StepsInPieces(job, channel);
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const std::span<const size_t> calls = channel.CallsOf(s);
     const Bytes bytes = MeanBytes(job, calls);
     if (calls.size() < kManyCalls) continue;
     // The same in many more pieces than in other steps needs no size to be told: what it takes longer is known.
-    const bool in_pieces = usual.calls > 0 && calls.size() >= kManyMore * usual.calls;
+    const bool in_pieces = std::binary_search(pieces.begin(), pieces.end(), s);
     const bool small = bytes * 4 <= kUsualBucket && (bytes >= 0 || AreShort(job, calls, start));
     if (!in_pieces && !small) continue;
     const double fewer = 1 - (bytes < 0 ? static_cast<double>(kManyCalls) / static_cast<double>(calls.size())
@@ -160,10 +175,11 @@ SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
 }
 
 // More calls are more work of the host, too: what each rank's own time is longer by in these steps than in its others.
-void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& steps, Candidate* candidate) {
+void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& ranks, const std::vector<size_t>& steps,
+                   Candidate* candidate) {
   const size_t n = in.job.num_steps();
   std::vector<std::vector<Nanos>> longer(n);
-  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+  for (const size_t r : ranks) {
     std::vector<Nanos> others, cost(n, 0);
     for (size_t s = 0; s < n; ++s) {
       const bool is_struck = std::binary_search(steps.begin(), steps.end(), s);
@@ -180,9 +196,10 @@ void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& steps, Ca
   for (const size_t s : steps) candidate->excess[s] += Median(std::move(longer[s]));
 }
 
-// `role_known`: else only what a few steps show against the others is told: the exchange of gradients alone is cut now
+// Of an unknown role only what a few steps show against the others is told: the exchange of gradients alone is cut now
 // so and now so.
-void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
+void CheckSmall(const AnalysisInput& in, const Family& family, Role role, AnalysisOutput* out) {
+  const bool role_known = role == Role::kExchange;
   const Job& job = in.job;
   const Channel& first = *family.front();
   const Nanos start = ShortestTransfer(job, in.channels, first);
@@ -200,17 +217,29 @@ void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, 
       }
     }
   }
-  if (!small.pieces.empty()) RemoveCalling(in, small.pieces, &candidate);
+  if (!small.pieces.empty()) RemoveCalling(in, RanksOf(family), small.pieces, &candidate);
   Describe(job, family, &candidate);
   report::Finding& finding = candidate.finding;
   finding.cause = "small-collectives";
   finding.id = "small-collectives-" + std::to_string(first.group);
   const auto calls = static_cast<int64_t>(small.calls / small.struck);
   const bool known = small.bytes >= 0;
-  finding.sentence = std::string(small.struck * 4 < job.num_steps() * 3 ? "In some steps gradients" : "Gradients") +
-                     " or parameters travel in " + FormatCount(calls) + " " + trace::ToString(first.op) +
-                     (known ? " of " + FormatBytes(small.bytes) : "") + " a step; each pays about " +
-                     FormatDuration(start) + " before data move" +
+  const std::string travel = std::string(small.struck * 4 < job.num_steps() * 3 ? "In some steps " : "") +
+                             (!role_known                              ? "the same data"
+                              : small.struck * 4 < job.num_steps() * 3 ? "gradients or parameters"
+                                                                       : "Gradients or parameters") +
+                             " travel in " + FormatCount(calls) + " " + trace::ToString(first.op) +
+                             (known ? " of " + FormatBytes(small.bytes) : "") + " a step";
+  if (small.pieces.size() == small.struck) {
+    finding.sentence = travel + ", in the others in " + FormatCount(static_cast<int64_t>(small.usual)) + ".";
+    finding.suggestion = "exchange the same buckets in all steps; look at what these steps do differently";
+    finding.confidence_reason = "against the steps in which the same exchange is cut less";
+    finding.evidence.push_back({std::string("calls of ") + trace::ToString(first.op) + " per step", FormatCount(calls),
+                                FormatCount(static_cast<int64_t>(small.usual)), "", "expected: as in the other steps"});
+    out->candidates.push_back(std::move(candidate));
+    return;
+  }
+  finding.sentence = travel + "; each pays about " + FormatDuration(start) + " before data move" +
                      (known ? "." : ", and hardly takes longer (no sizes are written).");
   finding.suggestion = "larger buckets (DDP: bucket_cap_mb; FSDP: wrap larger modules)";
   finding.confidence_reason = "what fewer calls bring is estimated from the shortest transfers of this job";
@@ -314,14 +343,16 @@ void CheckOverlap(const AnalysisInput& in, const std::vector<Family>& families, 
 
 void RunCollectivesAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_steps() == 0 || in.job.num_ranks() < 2) return;
-  const std::vector<Family> families = ExchangeFamilies(in.job, in.channels);
-  for (const Family& family : families) CheckSmall(in, family, true, out);
-  for (const Family& family : ExchangeFamilies(in.job, in.channels, true)) {
-    // Groups that nothing names are one family, whatever they do.
-    Family varying;
-    const auto varies = [&](const Channel* c) { return IsCutInSomeSteps(in.job, *c); };
-    std::copy_if(family.begin(), family.end(), std::back_inserter(varying), varies);
-    if (!varying.empty()) CheckSmall(in, varying, false, out);
+  const std::vector<Family> families = FamiliesOf(in.job, in.channels, Role::kExchange);
+  for (const Family& family : families) CheckSmall(in, family, Role::kExchange, out);
+  for (const Family& family : FamiliesOf(in.job, in.channels, Role::kUnknown)) {
+    // Groups that nothing names are one family, whatever they do: those that are cut in the same steps belong together.
+    std::map<std::vector<size_t>, Family> varying;
+    for (const Channel* channel : family) {
+      std::vector<size_t> steps = StepsInPieces(in.job, *channel);
+      if (!steps.empty()) varying[std::move(steps)].push_back(channel);
+    }
+    for (const auto& [steps, alike] : varying) CheckSmall(in, alike, Role::kUnknown, out);
   }
   CheckOverlap(in, families, out);
 }

@@ -17,11 +17,13 @@ using Node = FunctionView::Node;
 constexpr size_t kAsked = 4;  // ranks whose functions are looked at
 
 // The least that counts, as a part of a step. Most of a stall may be hidden behind the device. Holes of up to a
-// twentieth of the step a busy machine has of itself, now and then on all ranks; a device waits for nothing.
-constexpr size_t kLeastForSame = 4;  // ranks
-constexpr Nanos kSamePart = 33;      // of a hole
-constexpr Nanos kOfStepSame = 50;
-constexpr Nanos kOfStepNamed = 250, kOfStep = 200, kOfStepOfHosts = 20;
+// twentieth of the step a busy machine has of itself, now and then on all ranks; a device waits for nothing. Of the
+// same length on all ranks a busy machine has none.
+constexpr Nanos kOfStepNamed = 250, kOfStep = 200, kOfStepOfHosts = 20, kOfStepSame = 50;
+
+// The same length: all but an eighth to either side within a thirty-third, on as many ranks.
+constexpr size_t kLeastForSame = 4;
+constexpr Nanos kSamePart = 33;
 
 // Time in functions that are named after a stall.
 struct Named {
@@ -107,7 +109,7 @@ void FindNamed(const AnalysisInput& in, std::span<const size_t> ranks, CommonSta
   }
 }
 
-std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks) {
+std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks, const std::vector<bool>& same) {
   const Job& job = in.job;
   std::vector<std::vector<Nanos>> stretches, own;
   for (const size_t r : ranks) {
@@ -119,18 +121,6 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks)
       stretches.back()[s] = step->longest_stretch;
       own.back()[s] = OwnTime(*step);
     }
-  }
-  // Of the same length to a few per cent on ranks of all programs: no chance does that, however holes vary.
-  std::vector<bool> same(job.num_steps(), false);
-  for (size_t s = 0; s < same.size(); ++s) {
-    std::vector<Nanos> lengths;
-    for (size_t r = 0; r < job.num_ranks(); ++r) {
-      if (const pattern::Step* step = job.StepOf(r, s)) lengths.push_back(step->longest_stretch);
-    }
-    if (lengths.size() < kLeastForSame) continue;
-    std::sort(lengths.begin(), lengths.end());
-    const Nanos low = lengths[lengths.size() / 8], high = lengths[lengths.size() - 1 - lengths.size() / 8];
-    same[s] = (high - low) * kSamePart <= low;
   }
   const auto beyond = BeyondUsual(std::move(stretches));
   const auto longer = BeyondUsual(std::move(own));
@@ -148,12 +138,27 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks)
 
 }  // namespace
 
-CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks) {
+std::vector<bool> StepsOfSameHole(const Job& job) {
+  std::vector<bool> same(job.num_steps(), false);
+  for (size_t s = 0; s < same.size(); ++s) {
+    std::vector<Nanos> lengths;
+    for (size_t r = 0; r < job.num_ranks(); ++r) {
+      if (const pattern::Step* step = job.StepOf(r, s)) lengths.push_back(step->longest_stretch);
+    }
+    if (lengths.size() < kLeastForSame) continue;
+    std::sort(lengths.begin(), lengths.end());
+    const Nanos low = lengths[lengths.size() / 8], high = lengths[lengths.size() - 1 - lengths.size() / 8];
+    same[s] = (high - low) * kSamePart <= low;
+  }
+  return same;
+}
+
+CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks, const std::vector<bool>& same) {
   const size_t steps = in.job.num_steps();
   CommonStalls out{std::vector<Nanos>(steps, 0), std::vector<Node>(steps, -1), std::vector<Nanos>(steps, 0)};
   if (ranks.size() < 2) return out;
   FindNamed(in, ranks, &out);
-  out.holes = Holes(in, ranks);
+  out.holes = Holes(in, ranks, same);
   return out;
 }
 

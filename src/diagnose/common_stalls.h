@@ -16,8 +16,13 @@ struct CommonStalls {
   std::vector<Nanos> holes;  // by axis step: the middle rank's longest hole beyond its usual; 0 = no stall
 };
 
-// `ranks`: those of one class; a single one has none. Functions are looked at on a few of the ranks. O(ranks * steps +
-// function rows of those few).
-[[nodiscard]] CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks);
+// By axis step: whether the ranks of all programs have a hole of the same length, to a few per cent: no chance does
+// that, however holes vary. O(ranks * steps).
+[[nodiscard]] std::vector<bool> StepsOfSameHole(const Job& job);
+
+// `ranks`: those of one class; a single one has none. `same`: StepsOfSameHole. Functions are looked at on a few of the
+// ranks. O(ranks * steps + function rows of those few).
+[[nodiscard]] CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks,
+                                            const std::vector<bool>& same);
 
 }  // namespace headway::diagnose

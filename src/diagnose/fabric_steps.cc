@@ -22,6 +22,8 @@ Limits LimitsOf(const Job& job) {
 
 constexpr double kFromScatter = 4;
 constexpr size_t kLeastQuiet = 2;
+constexpr double kWithTheSum = 0.4;  // of the sum's rise: from here on something rises with it
+constexpr double kNearlyAll = 0.9;   // of the time in transfers
 
 // Whether it is known in this step what the channel usually takes.
 bool IsKnown(const Channel& channel, size_t step) {
@@ -53,11 +55,8 @@ struct Split {
   double rise = 0;                    // of the struck ones over the quiet ones
 };
 
-double MiddleOf(std::span<const std::pair<double, size_t>> ratios) {
-  std::vector<double> values;
-  for (const auto& [ratio, step] : ratios) values.push_back(ratio);
-  return UpperMedian(std::move(values));
-}
+// The upper one of the middle two; `ratios` are sorted.
+double MiddleOf(std::span<const std::pair<double, size_t>> ratios) { return ratios[ratios.size() / 2].first; }
 
 double ScatterOf(std::span<const std::pair<double, size_t>> ratios, double middle) {
   std::vector<double> away;
@@ -106,9 +105,9 @@ bool NearlyAllRise(const std::vector<const Channel*>& channels, const Split& spl
     double weight = 0;
     for (const Nanos t : channel->actual) weight += static_cast<double>(t);
     all += weight;
-    if (RiseOf(*channel, split) >= split.rise * 0.4) rising += weight;
+    if (RiseOf(*channel, split) >= split.rise * kWithTheSum) rising += weight;
   }
-  return rising >= all * 0.9;
+  return rising >= all * kNearlyAll;
 }
 
 // How much longer ranks compute in the struck steps than in the others: the middle one of them.
@@ -170,7 +169,7 @@ std::vector<SlowChannel> FindFabricSteps(const Job& job, const ExcessTable& exce
   if (split.struck.empty() || !NearlyAllRise(left, split)) return {};
   // Once, on one machine, it is whatever else ran there.
   if (!job.ranks.front().has_device && job.comms.clocks.size() < 2 && split.struck.size() < 2) return {};
-  if (RiseOfCompute(job, split) >= split.rise * 0.4) return {};
+  if (RiseOfCompute(job, split) >= split.rise * kWithTheSum) return {};
   std::vector<SlowChannel> out;
   for (const Channel* channel : left) {
     SlowChannel slow{static_cast<size_t>(channel - channels.data()), std::vector<Nanos>(job.num_steps(), 0), 0};

@@ -15,7 +15,7 @@ namespace headway::diagnose {
 // single channel has to stand out: their sum scatters less than each, and that nearly all of them rise is what tells
 // the fabric from one way out. Where the ranks compute for longer in these steps as well it is the machines, and
 // where, without devices, one of them stood still for as long, that is what the others' transfers waited for. Of
-// channels that matter. O(cells log n).
+// channels that matter. O(cells log n + steps^2).
 [[nodiscard]] std::vector<SlowChannel> FindFabricSteps(const Job& job, const ExcessTable& excess,
                                                        std::span<const Channel> channels,
                                                        const std::set<int32_t>& explained);

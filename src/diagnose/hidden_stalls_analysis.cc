@@ -50,14 +50,16 @@ std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
     for (size_t i = 0; i < (known.size() + 1) / 2; ++i) away.push_back(known[i] - usual[r]);
   }
   const Nanos noise = DeviationOf(std::move(away));
-  const std::vector<Nanos> own = usual;
+  constexpr size_t kLeastPeers = 3;  // of fewer the others may as well be those that hardly pause
+  const Nanos of_all = Median(usual);
+  std::vector<Nanos> of_class;
+  for (const std::vector<int32_t>& members : job.classes) {
+    std::vector<Nanos> values;
+    for (const int32_t r : members) values.push_back(usual[static_cast<size_t>(r)]);
+    of_class.push_back(values.size() > kLeastPeers ? Median(std::move(values)) : of_all);
+  }
   for (size_t r = 0; r < job.num_ranks(); ++r) {
-    constexpr size_t kLeastPeers = 3;  // of fewer the others may as well be those that hardly pause
-    const std::vector<int32_t>& peers = job.classes[static_cast<size_t>(job.peer_class[r])];
-    std::vector<Nanos> of_peers;
-    for (const int32_t p : peers) of_peers.push_back(own[static_cast<size_t>(p)]);
-    if (of_peers.size() <= kLeastPeers) of_peers = own;
-    usual[r] = std::min(own[r], Median(std::move(of_peers)));
+    usual[r] = std::min(usual[r], of_class[static_cast<size_t>(job.peer_class[r])]);
     const Nanos least = std::max({usual[r], kFromNoise * noise, job.median_step / kOfStep});
     for (Nanos& x : out[r]) x = x - usual[r] >= least ? x - usual[r] : 0;
   }
@@ -98,6 +100,8 @@ struct Stall {
   std::vector<size_t> ranks;
   std::vector<size_t> struck;  // axis steps
   std::vector<Nanos> pause;    // by axis step: of the middle rank; 0 = not struck
+  size_t worst = 0;            // axis step of the longest
+  size_t speaker = 0;          // the middle rank there: what it shows is told
   bool of_all = false;
 };
 
@@ -106,23 +110,31 @@ bool Lasts(const Job& job, const Stall& stall) { return stall.struck.size() * 4 
 
 Stall MakeStall(std::vector<size_t> ranks, std::vector<size_t> struck, const std::vector<std::vector<Nanos>>& pauses) {
   Stall out{std::move(ranks), std::move(struck), std::vector<Nanos>(pauses.front().size(), 0)};
+  Nanos longest = -1;
   for (const size_t s : out.struck) {
-    std::vector<Nanos> lengths;
-    for (const size_t r : out.ranks) lengths.push_back(pauses[r][s]);
-    out.pause[s] = Median(std::move(lengths));
+    std::vector<std::pair<Nanos, size_t>> order;
+    for (const size_t r : out.ranks) order.emplace_back(pauses[r][s], r);
+    std::sort(order.begin(), order.end());
+    const auto& [middle, rank] = order[order.size() / 2];
+    out.pause[s] = middle;
+    if (middle <= longest) continue;
+    longest = middle;
+    out.worst = s;
+    out.speaker = rank;
   }
   return out;
 }
 
-// Those of all ranks, by what gives them away: a checkpoint and a compilation in different steps are two causes. Takes
-// them out of `pauses` (by rank and axis step).
+// Those of most ranks, told of all, by what gives them away: a checkpoint and a compilation in different steps are two
+// causes. Takes them out of `pauses` (by rank and axis step).
 std::vector<Stall> TakeStallsOfAll(const Job& job, std::vector<std::vector<Nanos>>* pauses) {
   std::map<std::string_view, std::vector<size_t>> steps;
   for (size_t s = 0; s < job.num_steps(); ++s) {
     std::vector<std::pair<Nanos, size_t>> order;
     for (size_t r = 0; r < job.num_ranks(); ++r) order.emplace_back((*pauses)[r][s], r);
     std::sort(order.begin(), order.end());
-    if (order[order.size() / 4].first > 0) steps[NameOf(PlaceOf(job, order[order.size() / 2].second, s))].push_back(s);
+    if (order[(order.size() - 1) / 2].first == 0) continue;  // of half of them or fewer each stands for itself
+    steps[NameOf(PlaceOf(job, order[order.size() / 2].second, s))].push_back(s);
   }
   std::vector<Stall> out;
   for (auto& [name, struck] : steps) {
@@ -142,20 +154,16 @@ std::vector<Stall> FindStalls(const Job& job) {
   std::vector<std::vector<Nanos>> pauses = PausesOf(job);
   std::vector<Stall> out = TakeStallsOfAll(job, &pauses);
   if (!HasDevice(job)) out.clear();  // what all ranks without devices do shows in their own time (long-steps)
-  std::vector<std::vector<size_t>> steps_of(job.num_ranks());
-  for (size_t s = 0; s < job.num_steps(); ++s) {
-    const auto paused =
-        std::count_if(pauses.begin(), pauses.end(), [s](const auto& of_rank) { return of_rank[s] > 0; });
-    if (static_cast<size_t>(paused) * 2 > job.num_ranks()) continue;
-    for (size_t r = 0; r < job.num_ranks(); ++r) {
-      if (pauses[r][s] > 0) steps_of[r].push_back(s);
-    }
-  }
   std::map<std::pair<std::vector<size_t>, std::string>, std::vector<size_t>> together;  // by steps and place: ranks
   for (size_t r = 0; r < job.num_ranks(); ++r) {
-    if (steps_of[r].empty()) continue;
-    const Place place = PlaceOf(job, r, steps_of[r].front());
-    together[{steps_of[r], NameOf(place).empty() ? place.function : std::string(NameOf(place))}].push_back(r);
+    std::map<std::string_view, std::vector<size_t>> steps;  // by what gives it away
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (pauses[r][s] > 0) steps[NameOf(PlaceOf(job, r, s))].push_back(s);
+    }
+    for (auto& [name, struck] : steps) {
+      const std::string place = name.empty() ? PlaceOf(job, r, struck.front()).function : std::string(name);
+      together[{std::move(struck), place}].push_back(r);
+    }
   }
   for (auto& [key, ranks] : together) out.push_back(MakeStall(std::move(ranks), key.first, pauses));
   std::erase_if(out, [&](const Stall& stall) { return stall.of_all && Lasts(job, stall); });
@@ -260,15 +268,12 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   const bool longer = !Lasts(job, stall) && lengths.Tell();
   candidate.noise = longer ? lengths.noise : NoiseBeside(in, stall);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
-  const auto longest_at = std::max_element(stall.pause.begin(), stall.pause.end());
-  const auto worst = static_cast<size_t>(longest_at - stall.pause.begin());
-  const Step* at_worst = job.StepOf(stall.ranks.front(), worst);
-  const Nanos whole = at_worst == nullptr ? *longest_at : LongestOf(job, *at_worst);
-  const Cause cause = CauseOf(PlaceOf(job, stall.ranks.front(), worst), stall.struck.size());
+  const Nanos whole = LongestOf(job, *job.StepOf(stall.speaker, stall.worst));
+  const Cause cause = CauseOf(PlaceOf(job, stall.speaker, stall.worst), stall.struck.size());
   finding.cause = cause.name;
   FillScope(job, stall.ranks, &finding.scope);
   finding.scope.function = cause.function;
-  finding.id = cause.name + "-hidden-" + std::to_string(finding.scope.ranks.front()) + "-" +
+  finding.id = cause.name + "-hidden-" + (stall.of_all ? "all" : std::to_string(finding.scope.ranks.front())) + "-" +
                std::to_string(job.steps[stall.struck.front()]);
   finding.headline = Who(job, finding.scope);
   const bool one = stall.ranks.size() == 1;
@@ -276,14 +281,16 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   finding.sentence = std::string(has_device ? (one ? "Its host " : "Their hosts ") : (one ? "It " : "They ")) +
                      (cause.function.empty() ? "recorded nothing" : (one ? "is in " : "are in ") + cause.sentence) +
                      " for " + FormatDuration(whole) + " in one piece" +
-                     (has_device ? " while the device worked off what it had" : "") +
+                     (!has_device ? ""
+                      : one       ? " while its device worked off what it had"
+                                  : " while their devices worked off what they had") +
                      (longer ? std::string(stall.struck.size() == 1 ? ": this step is " : ": these steps are ") +
                                    FormatDuration(lengths.longer) + " longer than the others."
                       : has_device ? " and then waited."
                                    : ".");
   finding.suggestion = cause.suggestion;
   finding.confidence = report::Confidence::kLikely;
-  finding.confidence_reason = stall.of_all ? "all hosts in the same steps" : "no other rank's host does in these steps";
+  finding.confidence_reason = stall.of_all ? "most hosts in the same steps" : "most other ranks go on in these steps";
   for (const size_t r : stall.ranks) {
     const std::vector<size_t> peers = stall.of_all ? std::vector<size_t>() : SamplePeers(job, r, {});
     RemoveOwnTime(job, r, peers, RunDry(in, stall, r), &candidate.edit);

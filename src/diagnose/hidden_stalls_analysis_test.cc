@@ -126,6 +126,37 @@ TEST(HiddenStalls, TheFirstAndTheLastStepAreNoMeasure) {
   }
 }
 
+TEST(HiddenStalls, AnotherLongStepDoesNotHideAStall) {
+  // Step 6 is 300 ms longer without a pause, 43 of the mean of seven quiet steps. Their middle is as ever, and step 4
+  // is 20 ms longer than that.
+  const std::vector<Candidate> found = Search({.pause = OnceOf(2, 4, {Ms(60)}), .computed = [](int, int s) {
+                                                 return s == 6 ? Ms(300) : s == 4 ? Ms(20) : Ms(0);
+                                               }});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.when.steps, (std::vector<int64_t>{4}));
+  EXPECT_NE(found[0].finding.sentence.find("this step is 20 ms longer"), std::string::npos)
+      << found[0].finding.sentence;
+}
+
+TEST(HiddenStalls, ASentenceSaysTheWholePause) {
+  // 60 ms, of which 55 are beyond the usual 5.
+  for (const bool device : {true, false}) {
+    const std::vector<Candidate> found = Search({.pause = OnceOf(2, 4, {Ms(60), kNone, Ms(60)}), .device = device});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].excess[4], Ms(55));
+    EXPECT_NE(found[0].finding.sentence.find("for 60 ms in one piece"), std::string::npos) << found[0].finding.sentence;
+  }
+}
+
+TEST(HiddenStalls, APauseInTheFirstStepCountsWhereTheDeviceWaited) {
+  // That step is no measure, and all others are alike.
+  EXPECT_TRUE(Search({.pause = OnceOf(2, 0, {Ms(60)})}).empty());
+  const std::vector<Candidate> found = Search({.pause = OnceOf(2, 0, {Ms(60), kNone, Ms(20)})});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.when.steps, (std::vector<int64_t>{0}));
+  EXPECT_NE(found[0].finding.sentence.find("and then waited"), std::string::npos) << found[0].finding.sentence;
+}
+
 TEST(HiddenStalls, OfNearlyAllStepsTheOthersAreNoMeasure) {
   // Of twenty steps the last sixteen or fifteen have the pause and are 20 ms longer; the device never waits.
   const auto found = [](int from) {

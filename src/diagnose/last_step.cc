@@ -68,6 +68,14 @@ void DropTail(RankPattern* rank) {
   rank->unread_steps.push_back(rank->steps.back());
   rank->steps.pop_back();
   const auto last = static_cast<int32_t>(rank->steps.size());
+  const Nanos begin = rank->unread_steps.back().start;
+  for (trace::CommInstance& row : rank->comms.instances) {
+    if (row.exposed_end <= begin || row.exposed == 0) continue;
+    row.exposed = std::max<Nanos>(0, row.exposed - (row.exposed_end - std::max(row.exposed_begin, begin)));
+    row.exposed_end = begin;
+    row.exposed_begin = std::min(row.exposed_begin, begin);
+    if (row.exposed == 0) row.exposed_begin = row.exposed_end = 0;
+  }
   std::erase_if(rank->function_steps, [&](const FunctionStep& row) { return row.step == last; });
 }
 

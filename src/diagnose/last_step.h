@@ -11,8 +11,7 @@ namespace headway::diagnose {
 
 // Joins the tail of the last step (pattern::RankPattern::steps) to it on all ranks where they hold about as much own
 // time on all of them: then it is what the program does there. Elsewhere it is left out (it becomes one of
-// unread_steps), as ranks that are still in their step while others stop recording may be held up by that. O(ranks +
-// rows of last steps).
+// unread_steps), as ranks that are still in their step while others stop recording may be held up by that. O(rows).
 void SettleLastSteps(std::vector<pattern::RankPattern>* ranks);
 
 }  // namespace headway::diagnose

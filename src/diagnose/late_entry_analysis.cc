@@ -108,11 +108,12 @@ std::vector<Starts> OtherStarts(const Job& job) {
   std::map<int64_t, Starts> of_step;
   const auto add = [&](size_t r, const pattern::Step& step) {
     Starts& starts = of_step.try_emplace(step.number, job.num_ranks(), kNoValue).first->second;
-    starts[r] = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step.start);
+    const Nanos start = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step.start);
+    starts[r] = starts[r] == kNoValue ? start : std::min(starts[r], start);  // a tail has the number of its step
   };
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     for (const pattern::Step& step : job.ranks[r].unread_steps) {
-      if (!std::binary_search(job.steps.begin(), job.steps.end(), step.number)) add(r, step);  // not a tail
+      if (!std::binary_search(job.steps.begin(), job.steps.end(), step.number)) add(r, step);
     }
   }
   if (!of_step.empty() && of_step.begin()->first < job.steps.front()) of_step.erase(of_step.begin());
@@ -255,7 +256,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (!begins_late && !meets_late) continue;
     late.push_back(r);
     most = std::max(most, amount + slower);
-    candidate.noise = std::max({candidate.noise, skews[r].noise, Nanos{1}});
+    candidate.noise = std::max({candidate.noise, begins_late ? skews[r].noise : met[r].noise, Nanos{1}});
     residual = std::max(residual, ResidualOf(job, r));
   }
   if (late.empty()) return;

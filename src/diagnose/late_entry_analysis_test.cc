@@ -183,6 +183,58 @@ TEST(LateEntry, WhatItIsAlwaysLaterByAtTheFirstMeetingIsNoLateness) {
   EXPECT_TRUE(IsLateAtItsFirstMeeting(Ms(80)));   // there after 60
 }
 
+// Rank 3 begins its later steps 40, 20, 0, 40 and 20 ms after the others: 20 usually, and twice 1.4826 * 20 ms is what
+// chance may make of it. It works for as much less to the meeting 100 ms into the step, but for 0.1 ms that come and
+// go. In the first step it begins `late` and has `first` before it, so that it meets them late by what is beyond 100.
+Look BeginsAsEver(Nanos late, Nanos first) {
+  constexpr int kBehind[] = {40, 20, 0, 40, 20, 0};
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  mesh.Delay(3, late);
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 3; ++r) mesh.Compute(r, Ms(100));
+    mesh.Compute(3, s == 0 ? first : Ms(100) - Ms(kBehind[s - 1]) + s % 3 * Us(100));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+    mesh.Compute(3, Ms(kBehind[s]));
+  }
+  return Look(mesh.Make());
+}
+
+TEST(LateEntry, WhereStepsBeginNowHereNowThereTheFirstMeetingTells) {
+  // Its steps begin 30 ms after the others' at times, anyway; but to the first meeting it comes 30 ms late, where it is
+  // late by 0.1 in the middle of the others.
+  Look look = BeginsAsEver(Ms(30), Ms(100));
+  const std::vector<Candidate> found = look.Run(RunLateEntryAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{3}));
+  EXPECT_EQ(found[0].excess.front(), Us(29900));
+  Look caught_up = BeginsAsEver(Ms(30), Ms(70));
+  EXPECT_TRUE(caught_up.Run(RunLateEntryAnalysis).candidates.empty());
+}
+
+TEST(LateEntry, OnlyWhatTheFirstMeetingShowsIsTakenAway) {
+  // It begins 80 ms late, 60 more than usual, which chance may make of it. It meets the others 30 ms late.
+  Look look = BeginsAsEver(Ms(80), Ms(50));
+  const std::vector<Candidate> found = look.Run(RunLateEntryAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].excess.front(), Us(29900));
+  ASSERT_EQ(found[0].edit.starts.size(), 1U);
+  EXPECT_EQ(found[0].edit.starts[0].rank, 3U);
+  EXPECT_EQ(found[0].edit.starts[0].start, look.job.graph.chain_start[3] - Us(29900));
+}
+
+TEST(LateEntry, WhatComesOnTopBehindTheBeginIsNoEntry) {
+  // It begins 10 or 16 ms late and needs as much more as makes it 30: the one is less than half of that. No more than
+  // what it began late by goes.
+  Look few = BeginsAsEver(Ms(10), Ms(120));
+  EXPECT_TRUE(few.Run(RunLateEntryAnalysis).candidates.empty());
+  Look half = BeginsAsEver(Ms(16), Ms(114));
+  const std::vector<Candidate> found = half.Run(RunLateEntryAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].excess.front(), Ms(16));
+}
+
 // A pipeline of three single ranks, each a program of its own, six steps of 50 ms; the first enters `late`.
 std::vector<Candidate> EnterAlone(Nanos late) {
   MadeMesh mesh({.ranks = 3});

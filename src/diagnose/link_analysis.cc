@@ -101,7 +101,7 @@ Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& chan
 struct SlowWays {
   std::set<int32_t> explained;      // groups
   std::optional<Candidate> fabric;  // the network in some steps
-  bool is_one_way = false;          // all that is slow passes one way out, too
+  std::set<RankId> one_way;         // the members of what is slow where all of it passes one way out, too
 };
 
 // What is held against siblings first: what they share (a slow step of all) says nothing about one of them.
@@ -136,8 +136,11 @@ SlowWays FindEgress(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Egress> found = Localise(job, channels, slow, Against::kOtherSteps);
   for (Egress& egress : found) NarrowByOrder(job, channels, &egress);
   // One way out may slow nearly all there is (of two hosts every group that spans them), if the order of ends says so.
-  ways.is_one_way = found.size() == 1 && found.front().slow.size() == slow.size();
-  const bool is_known = ways.is_one_way && found.front().sides.size() == 1 && !found.front().links.empty();
+  const bool is_one_way = found.size() == 1 && found.front().slow.size() == slow.size();
+  for (const SlowChannel& s : is_one_way ? slow : std::vector<SlowChannel>()) {
+    for (const int32_t r : channels[s.channel].ranks) ways.one_way.insert(job.ranks[static_cast<size_t>(r)].meta.rank);
+  }
+  const bool is_known = is_one_way && found.front().sides.size() == 1 && !found.front().links.empty();
   const std::optional<Egress> row = most ? RowByOrder(job, channels, slow) : std::nullopt;
   if (row) {
     for (const SlowChannel& s : slow) ways.explained.insert(channels[s.channel].group);
@@ -169,10 +172,14 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (!is_p2p && ways.explained.count(channel.group) == 0) left.push_back(&channel);
   }
   RingLinks rings = FindRingLinks(job, left, channels);
-  // Where one way out would do, a link that shows is it.
-  if (ways.fabric && !(ways.is_one_way && !rings.candidates.empty())) {
-    out->candidates.push_back(std::move(*ways.fabric));
-  }
+  // Where one way out would do, a link that shows among these ranks is it.
+  const auto is_the_way = [&](const Candidate& ring) {
+    const std::vector<RankId>& ends = ring.finding.scope.ranks;
+    return !ring.at_most_info &&
+           std::all_of(ends.begin(), ends.end(), [&](RankId rank) { return ways.one_way.count(rank) > 0; });
+  };
+  const bool shows = std::any_of(rings.candidates.begin(), rings.candidates.end(), is_the_way);
+  if (ways.fabric && !shows) out->candidates.push_back(std::move(*ways.fabric));
   std::move(rings.candidates.begin(), rings.candidates.end(), std::back_inserter(out->candidates));
   // Two steps, or one, say too little about a whole network.
   if (job.num_steps() < 3) return;

@@ -42,7 +42,7 @@ Nanos Threshold(const Job& job, Nanos noise) { return std::max(4 * noise, job.me
 // function that its name gives away is believed, or one hole of the same length on all.
 constexpr int kDisturbedPercent = 15;
 
-LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
+LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class, const std::vector<bool>& same_hole) {
   const size_t num_steps = in.job.num_steps();
   LongSteps out;
   out.noise = in.excess.step_noise[peer_class];
@@ -57,7 +57,7 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class) {
     }
     usual.push_back(Median(std::move(row)));
   }
-  const CommonStalls stalls = FindCommonStalls(in, out.ranks);
+  const CommonStalls stalls = FindCommonStalls(in, out.ranks, same_hole);
   for (size_t s = 0; s < num_steps; ++s) {
     std::vector<std::pair<Nanos, size_t>> longer;  // by how much, rank
     for (size_t i = 0; i < out.ranks.size(); ++i) {
@@ -152,8 +152,9 @@ void Join(const LongSteps& more, LongSteps* all) {
 
 std::vector<LongSteps> FindAll(const AnalysisInput& in) {
   std::vector<LongSteps> out;
+  const std::vector<bool> same_hole = StepsOfSameHole(in.job);
   for (size_t c = 0; c < in.job.classes.size(); ++c) {
-    const LongSteps found = FindLongSteps(in, c);
+    const LongSteps found = FindLongSteps(in, c, same_hole);
     if (found.struck.empty() || found.quiet.empty()) continue;
     for (LongSteps& part : SplitByCause(in, found)) {
       part.stages = {{part.ranks, part.cost}};

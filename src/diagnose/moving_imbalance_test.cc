@@ -23,6 +23,7 @@ struct Plan {
   bool device = true;
   bool pairs = true;
   std::function<Nanos(int, int)> more = [](int, int) { return Nanos{0}; };
+  std::function<Nanos(int, int)> host = [](int, int) { return Nanos{0}; };  // in a function of the host
   std::function<Nanos(int, int)> pause = [](int, int) { return Nanos{0}; };
 };
 
@@ -39,6 +40,7 @@ std::vector<pattern::RankPattern> Make(const Plan& plan) {
     mesh.Step();
     for (const int r : all) {
       mesh.Compute(r, Ms(100) + plan.more(r, s));
+      mesh.Work(r, WorkClass::kHost, "train.py(12): pack_batch", plan.host(r, s));
       mesh.Work(r, WorkClass::kIdle, "(nothing recorded)", plan.pause(r, s));
     }
     for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
@@ -190,6 +192,44 @@ TEST(MovingImbalance, OnSharedProcessorsAFewStruckStepsAreChance) {
   EXPECT_TRUE(FindMovingImbalance(Look(Make(plan)).In()).has_value());
   plan.device = false;
   EXPECT_FALSE(FindMovingImbalance(Look(Make(plan)).In()).has_value());
+}
+
+TEST(MovingImbalance, OnDevicesFunctionsOfHostsAreNoDataImbalance) {
+  // What a host does for its device is the same whatever it gets; without devices it is the work.
+  Plan plan;
+  plan.host = InTurn;
+  EXPECT_FALSE(FindMovingImbalance(Look(Make(plan)).In()).has_value());
+  plan.device = false;
+  const auto found = FindMovingImbalance(Look(Make(plan)).In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NE(found->candidate.finding.scope.function.find("pack_batch"), std::string::npos);
+}
+
+// Four replicas of two stages, eight steps of 100 ms of kernels; in each the replica `struck(step)` takes 20 ms longer.
+std::optional<MovingImbalance> OfStages(const std::function<int(int step)>& struck) {
+  MadeMesh mesh({.ranks = 8});
+  mesh.Groups("mesh_pp", {{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 2, 4, 6}, {1, 3, 5, 7}});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) mesh.Compute(r, Ms(100) + (r / 2 == struck(s) ? Ms(20) : 0));
+    for (const int g : dp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return FindMovingImbalance(look.In());
+}
+
+TEST(MovingImbalance, WhereSomeReplicaIsStruckInEveryStepOneMayBeInThreeQuarters) {
+  // Replica 0 in six of eight steps, replicas 1 and 2 in one each.
+  const auto found = OfStages([](int s) { return std::max(0, s - 5); });
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(8, Ms(20)));
+}
+
+TEST(MovingImbalance, WhereAStepStrikesNobodyOneInMostOfThemDoesNotMove) {
+  // Replica 0 in five of the seven struck steps (71 %), none in the last one.
+  EXPECT_FALSE(OfStages([](int s) { return s == 7 ? -1 : std::max(0, s - 4); }).has_value());
 }
 
 TEST(MovingImbalance, TwoStepsSayNothing) {

@@ -72,14 +72,18 @@ std::vector<std::vector<Nanos>> MiddleOfOthers(const std::vector<Beyond>& groups
 }
 
 // Ranks that share the work of one batch (tensor parallelism) are struck together: their mean varies less than each of
-// them; so are all stages of a replica. `groups`: alike in what they run, disjoint.
-void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>& groups, std::vector<Suspect>* struck) {
-  if (groups.size() < 3) return;
+// them; so are all stages of a replica. `all`: alike in what they run, disjoint.
+void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>& all, std::vector<Suspect>* struck) {
+  constexpr size_t kLeastGroups = 3;
+  std::vector<const Siblings*> groups;  // those whose members have all steps
   std::vector<Beyond> beyond;
-  for (const Siblings* group : groups) {
-    beyond.push_back(BeyondQuietOf(in, *group));
-    if (beyond.back().members.size() != group->ranks.size()) return;
+  for (const Siblings* group : all) {
+    Beyond of_group = BeyondQuietOf(in, *group);
+    if (of_group.members.size() != group->ranks.size()) continue;
+    groups.push_back(group);
+    beyond.push_back(std::move(of_group));
   }
+  if (groups.size() < kLeastGroups) return;
   const std::vector<std::vector<Nanos>> others = MiddleOfOthers(beyond);
   std::vector<Nanos> below;
   for (size_t g = 0; g < groups.size(); ++g) {

@@ -281,8 +281,8 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   return candidate;
 }
 
-// A rank that takes longer in nearly all steps, and far more than what moves strikes it with, is slow besides; of
-// others the imbalance explains all.
+// A rank that takes longer in nearly all steps is slow besides if that is far more than what moves strikes it with, or
+// if it is by a third as much where nothing moves to it; of others the imbalance explains all.
 void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set<size_t>& about, Suspect* suspect) {
   const auto it = moving.explained.find(suspect->rank);
   if (it == moving.explained.end()) {
@@ -290,12 +290,13 @@ void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set
     return;
   }
   const Nanos sum = std::accumulate(it->second.begin(), it->second.end(), Nanos{0});
+  constexpr Nanos kPart = 3;
   std::vector<Nanos> besides;  // where nothing moves to it
   for (size_t s = 0; s < suspect->cost.size(); ++s) {
     if (it->second[s] == 0) besides.push_back(suspect->cost[s]);
   }
   const bool as_slow =
-      besides.size() >= 3 && Median(std::move(besides)) * static_cast<Nanos>(suspect->struck) * 3 >= sum;
+      besides.size() >= 3 && Median(std::move(besides)) * static_cast<Nanos>(suspect->struck) * kPart >= sum;
   const bool lasts = suspect->struck * 4 >= job.num_steps() * 3 && (suspect->total > 2 * sum || as_slow);
   if (!lasts) {
     *suspect = {};
@@ -363,7 +364,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     tell(pauses[k], "-in-one-piece" + (k == 0 ? std::string() : "-" + std::to_string(k + 1)));
   }
   // What strikes several ranks may be all of what strikes one of them and a part of what strikes another.
-  if (!parts.empty()) MergeAlike(in.job, &all);
+  MergeAlike(in.job, &all);
   for (auto& [rank, candidate] : all) out->candidates.push_back(std::move(candidate));
   std::vector<RankId> lone;
   for (const std::vector<int32_t>& members : in.job.classes) {

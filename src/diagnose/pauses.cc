@@ -75,6 +75,7 @@ Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t
     for (const size_t p : peers) {
       if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->host_stretch);
     }
+    if (others.empty()) continue;
     const Nanos usual = Median(std::move(others));
     if (mine->host_stretch * 2 >= usual * 3) sum += mine->host_stretch - usual;
   }

@@ -14,7 +14,8 @@ namespace headway::diagnose {
 [[nodiscard]] Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                        std::span<const size_t> steps);
 
-// The same of its host's longest pause, whatever the device does meanwhile, where that is half as long again as theirs.
+// Of a rank with a device, the sum over `steps` of its host's longest pause, whatever the device does meanwhile, beyond
+// the middle one of its peers', where it is half as long again. O(steps x peers).
 [[nodiscard]] Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                            std::span<const size_t> steps);
 

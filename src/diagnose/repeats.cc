@@ -83,7 +83,7 @@ bool IsPauseOf(const Candidate& stall, const Candidate& pause) {
   return true;
 }
 
-// Of own time that both take away the more; neither knows of the other.
+// Of own time that both take away the more; neither knows of the other. These causes change own time only.
 void Absorb(const Candidate& symptom, Candidate* host) {
   std::map<uint32_t, Nanos> own;
   for (const auto& change : host->edit.own) own[change.mark] = change.own;
@@ -93,7 +93,8 @@ void Absorb(const Candidate& symptom, Candidate* host) {
   }
   host->edit.own.clear();
   for (const auto& [mark, left] : own) host->edit.own.push_back({mark, left});
-  for (size_t s = 0; s < host->excess.size(); ++s) host->excess[s] = std::max(host->excess[s], symptom.excess[s]);
+  host->excess.resize(std::max(host->excess.size(), symptom.excess.size()), 0);
+  for (size_t s = 0; s < symptom.excess.size(); ++s) host->excess[s] = std::max(host->excess[s], symptom.excess[s]);
 }
 
 void AbsorbSymptoms(std::vector<Candidate>* candidates) {

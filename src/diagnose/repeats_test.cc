@@ -87,6 +87,37 @@ TEST(Repeats, WhatASlowHostDoesSlowlyIsPartOfIt) {
   EXPECT_EQ(Left({host, Of("p", "paused-process", {0, 1}, {20, 0, 0, 0})}), "hp");
 }
 
+TEST(Repeats, AStallThatHasANameIsTheUnnamedPauseOfItsRanks) {
+  // Whichever comes first. The stall is as it was.
+  for (const char* cause : {"checkpoint-stall", "compile-or-load", "gc-pause"}) {
+    const Candidate stall = Of("s", cause, {0, 1, 2, 3}, {0, 50, 20});
+    const Candidate pause = Of("p", "paused-process", {1, 2}, {0, 40, 0});
+    EXPECT_EQ(Left({stall, pause}), "s") << cause;
+    EXPECT_EQ(Left({pause, stall}), "s") << cause;
+    std::vector<Candidate> all = {stall, Of("p", "paused-process", {0, 1, 2, 3}, {0, 90, 0})};
+    DropRepeats(&all);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].excess, (std::vector<Nanos>{0, 50, 20})) << cause;
+  }
+}
+
+TEST(Repeats, APauseThatCostsMoreThanTwiceTheStallIsNotOnlyThat) {
+  const Candidate stall = Of("s", "checkpoint-stall", {0, 1, 2, 3}, {0, 50, 20});
+  EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {0, 100, 40})}), "s");
+  EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {0, 101, 0})}), "sp");
+  EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {0, 10, 41})}), "sp");
+  EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {1, 10, 0})}), "sp");  // nor is it in other steps
+}
+
+TEST(Repeats, PausesOfOtherRanksAndOtherCausesAreNoStall) {
+  const std::vector<Nanos> cost = {0, 50, 0};
+  const Candidate stall = Of("s", "checkpoint-stall", {0, 1}, cost);
+  EXPECT_EQ(Left({stall, Of("p", "paused-process", {1, 2}, cost)}), "sp");
+  EXPECT_EQ(Left({stall, Of("p", "paused-process", {}, cost)}), "sp");
+  EXPECT_EQ(Left({stall, Of("p", "slow-input", {0, 1}, cost)}), "sp");
+  EXPECT_EQ(Left({Of("s", "slow-host-code", {0, 1}, cost), Of("p", "paused-process", {0, 1}, cost)}), "sp");
+}
+
 TEST(Repeats, WhatNamesNoRankStays) {
   EXPECT_EQ(Left({Of("a", "x", {}, {10}), Of("b", "x", {}, {10}), Of("c", "x", {0}, {10})}), "abc");
 }

@@ -26,10 +26,10 @@ void Centre(const Hosts& hosts, std::vector<double>* values) {
   }
 }
 
-// By place in the ring: the middle over the calls of how much later than its host's members on average one ends. Empty
-// where too few calls have all members.
+// By place in the ring: the middle over the calls of how much later than its host's members on average one ends;
+// `scatter`: what that varies by. Empty where too few calls have all members.
 std::vector<double> EndsOf(const Job& job, std::span<const size_t> ring, std::span<const size_t> collectives,
-                           const Hosts& hosts) {
+                           const Hosts& hosts, double* scatter) {
   std::map<int32_t, size_t> place_of;
   for (size_t i = 0; i < ring.size(); ++i) place_of[static_cast<int32_t>(ring[i])] = i;
   std::vector<std::vector<Nanos>> ends(ring.size());
@@ -53,7 +53,13 @@ std::vector<double> EndsOf(const Job& job, std::span<const size_t> ring, std::sp
   }
   if (ends.front().size() < kLeastCalls) return {};
   std::vector<double> out;
-  for (std::vector<Nanos>& of_member : ends) out.push_back(static_cast<double>(Median(std::move(of_member))));
+  std::vector<Nanos> away;
+  for (const std::vector<Nanos>& of_member : ends) {
+    const Nanos middle = Median(of_member);
+    for (const Nanos x : of_member) away.push_back(x - middle);
+    out.push_back(static_cast<double>(middle));
+  }
+  *scatter = static_cast<double>(DeviationOf(std::move(away)));
   return out;
 }
 
@@ -70,7 +76,8 @@ std::optional<RingFit> FitRing(const Job& job, std::span<const size_t> ring, std
   if (n < 4) return std::nullopt;
   Hosts hosts;
   for (size_t i = 0; i < n; ++i) hosts[job.comms.clock_of_rank[ring[i]]].push_back(i);
-  const std::vector<double> ends = EndsOf(job, ring, collectives, hosts);
+  double scatter = 0;
+  const std::vector<double> ends = EndsOf(job, ring, collectives, hosts, &scatter);
   if (ends.empty()) return std::nullopt;
   std::vector<std::pair<double, double>> fits;  // by place of the sender: squares left, hop
   for (size_t sender = 0; sender < n; ++sender) {
@@ -85,7 +92,7 @@ std::optional<RingFit> FitRing(const Job& job, std::span<const size_t> ring, std
     fits.emplace_back(hop > 0 ? Squares(left) : Squares(ends), hop);
   }
   const auto best = std::min_element(fits.begin(), fits.end());
-  if (best->second <= 0 || best->first > kLeftOver * Squares(ends)) return std::nullopt;
+  if (best->second <= scatter || best->first > kLeftOver * Squares(ends)) return std::nullopt;
   RingFit out;
   out.hop = static_cast<Nanos>(best->second);
   for (size_t i = 0; i < n; ++i) {

@@ -20,7 +20,7 @@ struct RingFit {
 // the next. Behind one slow link each member ends a hop before the one ahead of it (ring_order.h), all round from the
 // link's receiver to its sender. Held against the ends on each host apart, so no offset between clocks matters: least
 // squares over every place of the link, the ends of a host about their mean. Nothing where no place explains nine
-// tenths of what the ends differ by. O(members^2 + rows).
+// tenths of what the ends differ by, or a hop is no more than what an end varies by between calls. O(members^2 + rows).
 [[nodiscard]] std::optional<RingFit> FitRing(const Job& job, std::span<const size_t> ring,
                                              std::span<const size_t> collectives);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -49,36 +50,55 @@ RankId SenderTo(const Job& job, const Channel& channel, const RingOrder& order) 
   return RingSender(job.comms.groups[static_cast<size_t>(channel.group)], channel.op, order.last);
 }
 
+// Whether members of a host backend's ring that end `lag` apart do so by a good part of the transfer.
+bool IsGoodPart(const Job& job, const Channel& channel, Nanos lag) {
+  constexpr Nanos kPerCent = 15;
+  return lag * 100 >= MedianTransfer(job, channel) * kPerCent;
+}
+
 // The ranks that a ring of a host backend visits, each sending to the next; empty where one has no file.
 std::vector<size_t> RingOf(const Job& job, const Channel& channel) {
   const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(channel.group)];
   std::vector<size_t> out;
   for (const RankId rank : group.ranks) {
-    const auto is_rank = [&](int32_t r) { return job.ranks[static_cast<size_t>(r)].meta.rank == rank; };
-    const auto it = std::find_if(channel.ranks.begin(), channel.ranks.end(), is_rank);
-    if (it == channel.ranks.end()) return {};
+    // By index they ascend by rank, too.
+    const auto it = std::lower_bound(channel.ranks.begin(), channel.ranks.end(), rank, [&](int32_t r, RankId wanted) {
+      return job.ranks[static_cast<size_t>(r)].meta.rank < wanted;
+    });
+    if (it == channel.ranks.end() || job.ranks[static_cast<size_t>(*it)].meta.rank != rank) return {};
     out.push_back(static_cast<size_t>(*it));
   }
   if (channel.op != CommOp::kAllGather) std::reverse(out.begin(), out.end());  // it sends to the rank before
   return out;
 }
 
+Nanos TimeOf(const Channel& channel) { return std::accumulate(channel.actual.begin(), channel.actual.end(), Nanos{0}); }
+
 // Where hosts' clocks do not tell who ends last: the one sender that suits the ends on each host in all kinds of
-// operation; empty where several do.
+// operation that take a good part of the group's time; empty where several do, one kind does not fit, or so few members
+// to a host tell that chance would fit as well.
 std::vector<Marked> FitOverHosts(const Job& job, const Channels& kinds) {
+  constexpr size_t kLeastFree = 5, kLeastFreeOfTwo = 3;  // members beyond one a host, with one kind and with two
+  constexpr size_t kMostMembers = 1024;                  // each place of the link is tried on all of them
   std::vector<std::pair<const Channel*, RingFit>> fits;
   std::map<RankId, size_t> suits;
+  Nanos all = 0;
+  for (const Channel* channel : kinds) all += TimeOf(*channel);
+  size_t free = SIZE_MAX;
   for (const Channel* channel : kinds) {
-    if (!IsRing(channel->op) || channel->hosts.size() < 2) continue;
+    if (!IsRing(channel->op) || channel->hosts.size() < 2 || TimeOf(*channel) * 10 < all) continue;
+    if (channel->ranks.size() > kMostMembers) return {};
+    const RingOrder order = OrderOfEnds(job, channel->calls);
+    if (order.of * 2 > static_cast<int64_t>(channel->calls.size())) return {};  // they do tell
     const std::optional<RingFit> fit = FitRing(job, RingOf(job, *channel), channel->calls);
-    if (!fit) continue;
-    const Nanos lag = fit->hop * static_cast<Nanos>(channel->ranks.size() - 1);
-    if (lag * 100 < MedianTransfer(job, *channel) * 15) continue;
+    if (!fit || !IsGoodPart(job, *channel, fit->hop * static_cast<Nanos>(channel->ranks.size() - 1))) return {};
     for (const RankId sender : fit->senders) ++suits[sender];
     fits.emplace_back(channel, *fit);
+    free = std::min(free, channel->ranks.size() - channel->hosts.size());
   }
   std::erase_if(suits, [&](const auto& entry) { return entry.second < fits.size(); });
-  if (fits.empty() || suits.size() != 1) return {};
+  const bool enough = !fits.empty() && free >= (fits.size() > 1 ? kLeastFreeOfTwo : kLeastFree);
+  if (!enough || suits.size() != 1) return {};
   std::vector<Marked> out;
   for (const auto& [channel, fit] : fits) {
     const RankId sender = suits.begin()->first;
@@ -116,7 +136,7 @@ bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order)
   if (!job.ranks.front().has_device) {
     // Threads taken for one group whose members belong to several.
     const bool is_beyond = channel.op == CommOp::kAllReduce && order.times_beyond * 2 > order.of;
-    return order.lag * 100 >= transfer * 15 && !is_beyond;
+    return IsGoodPart(job, channel, order.lag) && !is_beyond;
   }
   return order.TellsBoth() && order.lag >= RingOrder::kLeastLag && order.lag * 100 >= transfer * 4;
 }
@@ -191,7 +211,7 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
   if (fitted) {
     RemoveStagger(job, slow.marked, {}, candidate);
     evidence.push_back(
-        {"gain is estimated from", "the ends of the ring", "", "", "what a slow link makes them lie apart by"});
+        {"gain is estimated from", "the ends of the ring", "", "", "how far apart a slow link makes them lie"});
     return;
   }
   if (!job.ranks.front().has_device) {

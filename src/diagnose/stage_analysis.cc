@@ -157,11 +157,11 @@ bool StrikesMost(const std::vector<Nanos>& excess) {
   return std::count_if(excess.begin(), excess.end(), [](Nanos x) { return x > 0; }) * 4 >= std::ssize(excess) * 3;
 }
 
-// Where the stage takes longer in up to one step of `part` only: what that is beyond its usual, far out of the noise.
+// Where the stage takes longer in at most this share of the steps: what that is beyond its usual, far out of the noise.
 // By its own time, too: against it the others may merely be quicker.
-std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<Nanos> beyond, double part) {
+std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<Nanos> beyond, double share) {
   constexpr int64_t kLeastSteps = 2;
-  const auto place = [part](size_t n) { return static_cast<size_t>((1 - part) * static_cast<double>(n - 1)); };
+  const auto place = [share](size_t n) { return static_cast<size_t>((1 - share) * static_cast<double>(n - 1)); };
   std::vector<Nanos> sorted = beyond, own = Known(stage.own);
   std::sort(sorted.begin(), sorted.end());
   std::sort(own.begin(), own.end());
@@ -178,7 +178,7 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<N
   }
   std::vector<Nanos> out = AtLeast(std::move(beyond), std::max(6 * noise, job.median_step / 50));
   const auto struck = std::count_if(out.begin(), out.end(), [](Nanos x) { return x > 0; });
-  const auto most = part * static_cast<double>(out.size());
+  const auto most = share * static_cast<double>(out.size());
   if (struck < kLeastSteps || static_cast<double>(struck) > most) out.assign(out.size(), 0);
   return out;
 }

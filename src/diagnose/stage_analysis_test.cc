@@ -125,6 +125,32 @@ TEST(StageAnalysis, HalfOfTheStepsAreSomeMoreAreNot) {
   EXPECT_TRUE(InSteps([](int s) { return s % 3 != 0 ? Ms(20) : Nanos{0}; }).empty());  // eight of twelve
 }
 
+TEST(StageAnalysis, MoreThanHalfOfTheStepsAreSomeWhereItSetsIn) {
+  // Eight of twelve, from step 4 on.
+  const std::vector<Candidate> found = InSteps([](int s) { return s >= 4 ? Ms(20) : Nanos{0}; });
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(found[0].finding.when.kind, report::WhenKind::kOnset);
+  EXPECT_EQ(found[0].finding.when.steps, (std::vector<int64_t>{4}));
+  EXPECT_TRUE(found[0].at_most_info);
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(found[0].excess[s], s >= 4 ? Ms(20) : 0) << s;
+}
+
+TEST(StageAnalysis, AStageMayBeSlowerThanItWasInThreeQuartersOfTheSteps) {
+  // Stage 1 is 30 ms quicker than stage 0 and takes as long from step 3 on, or from step 2: nine steps of twelve are
+  // three quarters, ten are more.
+  const auto from = [](int begin) {
+    return InSteps([begin](int s) { return s >= begin ? Ms(30) : Nanos{0}; }, Ms(30));
+  };
+  const std::vector<Candidate> found = from(3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2, 3}));
+  EXPECT_EQ(found[0].finding.when.kind, report::WhenKind::kOnset);
+  EXPECT_EQ(found[0].finding.when.steps, (std::vector<int64_t>{3}));
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(found[0].excess[s], s >= 3 ? Ms(30) : 0) << s;
+  EXPECT_TRUE(from(2).empty());
+}
+
 TEST(StageAnalysis, WhatVariesAsMuchInOtherStepsIsChance) {
   // Against stage 0 -5, -4, -3, -1, 0, 1, 3, 4, 5 and three times 24 ms. The sixth is usual; those below lie 6, 5, 4, 2
   // and 1 from it: 6 * 1.4826 * 4 ms = 36, and 24 is only 23 above.

@@ -35,12 +35,10 @@ Suspect Strike(const Job& job, const ExcessTable& table, size_t rank, Nanos leas
   return MakeSuspect(rank, table, std::move(cost));
 }
 
-// Where up to half of a class is far slower than the rest what its ranks deviate by says nothing, and their middle is
-// between the two: the slower ones are held against the others.
-struct SlowerSide {
-  std::vector<Nanos>
-      beyond;  // by axis step: beyond the middle of the quicker side; empty = the rank is not of a slower
-};
+// By axis step: beyond the middle of the quicker side of its class; empty = the rank is not of a slower side. Where up
+// to half of a class is far slower than the rest, what its ranks deviate by says nothing and their middle is between
+// the two: the slower ones are held against the others.
+using SlowerSide = std::vector<Nanos>;
 
 // By axis step.
 std::vector<Nanos> MiddleOf(const ExcessTable& table, const std::vector<std::pair<Nanos, size_t>>& ranks, size_t to) {
@@ -87,7 +85,7 @@ std::vector<SlowerSide> SlowerSides(const Job& job, const ExcessTable& table) {
       const size_t rank = order[i].second;
       for (size_t s = 0; s < table.steps; ++s) {
         const Nanos own = table.own[rank * table.steps + s];
-        out[rank].beyond.push_back(own == kNoValue || quicker[s] == kNoValue ? 0 : own - quicker[s]);
+        out[rank].push_back(own == kNoValue || quicker[s] == kNoValue ? 0 : own - quicker[s]);
       }
     }
   }
@@ -99,9 +97,9 @@ Suspect Look(const Job& job, const ExcessTable& table, size_t rank, const Slower
   const auto c = static_cast<size_t>(job.peer_class[rank]);
   if (job.classes[c].size() < 2 || job.num_steps() == 0) return {};
   Suspect suspect = StrikeSingleSteps(job, table, rank);
-  if (!slower.beyond.empty()) {
-    const Nanos half = Median(slower.beyond) / 2;
-    std::vector<Nanos> cost = slower.beyond;
+  if (!slower.empty()) {
+    const Nanos half = Median(slower) / 2;
+    std::vector<Nanos> cost = slower;
     for (Nanos& x : cost) x = x >= half ? x : 0;
     suspect = MakeSuspect(rank, table, std::move(cost));
   } else if (IsLasting(job, table, rank)) {

@@ -97,6 +97,29 @@ TEST(TwoReplicas, OneThatIsLongerNowAndThenIsNotImbalance) {
   EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
 }
 
+TEST(TwoReplicas, WhatGoesOverOnceIsNoTurn) {
+  // The first takes longer up to step `back`, then the second, and again the first from step 9 on: two changes, or one.
+  const auto struck = [](int over, int back) {
+    Look look = Replicas(
+        [=](int replica, int, int step) { return (step < over || step >= back ? 0 : 1) == replica ? Ms(20) : 0; });
+    return StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).size();
+  };
+  EXPECT_EQ(struck(6, 12), 0U);
+  EXPECT_EQ(struck(6, 9), 4U);
+}
+
+TEST(TwoReplicas, BothAreStruckAboutAsMuch) {
+  // In turns, the first by 20 ms and the second by 10, which is half of it, or by 9.
+  const auto struck = [](Nanos second) {
+    Look look = Replicas([second](int replica, int, int step) {
+      return step % 2 != replica ? Nanos{0} : replica == 0 ? Ms(20) : second;
+    });
+    return StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).size();
+  };
+  EXPECT_EQ(struck(Ms(10)), 4U);
+  EXPECT_EQ(struck(Ms(9)), 0U);
+}
+
 TEST(TwoReplicas, RanksOfAReplicaThatDoNotAgreeAreChance) {
   // Rank 0 and 3 in even steps, 1 and 2 in odd ones: each pair of counterparts sees the other replica longer.
   Look look =

@@ -93,7 +93,7 @@ void CriticalSweep::LeaveStep() {
 
 bool CriticalSweep::InTail() const {
   const auto s = static_cast<size_t>(step_);
-  return step_ > 0 && s + 1 == steps_.size() && steps_[s].number == steps_[s - 1].number;
+  return step_ > 0 && s + 1 == steps_.size() && EndsInTail(steps_);
 }
 
 void CriticalSweep::Attribute(Nanos from, Nanos to) {
@@ -142,11 +142,14 @@ void CriticalSweep::CloseStretch(Nanos at) {
 // is taken off, or the one that begins is put on. Steps are the device's: the pause shows in that in which it ends, if
 // it does not end with the begin of one.
 void CriticalSweep::CloseHostStretch(Nanos at) {
+  constexpr Nanos kWithTheBegin = 50;  // a fiftieth of it is no more than what begins a step
   const Nanos since = std::exchange(host_since_, at);
   if (!in_.has_device || step_ < 0) return;
   const Nanos begin = std::max(since, steps_.front().start);
   auto s = static_cast<size_t>(step_);
-  if (s > 0 && at - steps_[s].start <= (at - begin) / 50) --s;
+  while (s > 0 && steps_[s].start > at)
+    --s;  // a host ahead of its device is done with the last step before that begins
+  if (s > 0 && at - steps_[s].start <= (at - begin) / kWithTheBegin) --s;
   Step& step = steps_[s];
   if (at - begin <= step.host_stretch) return;
   const auto waits = [this](trace::LaneId lane) {
@@ -182,7 +185,7 @@ void CriticalSweep::SettleHiddenWait(Nanos at) {
   if (at - wait.to > tail || step_ < 0) return;
   Charge(wait.work_class, wait.node, -length);
   Charge(WorkClass::kCommunication, waiting_, length);
-  if (!InTail()) comms_.AddExposed(wait.handle, wait.from, wait.to);
+  comms_.AddExposed(wait.handle, wait.from, wait.to);
   stretch_start_ = wait.to;
 }
 
@@ -206,7 +209,7 @@ void CriticalSweep::ResolveExposed(int handle) {
   exposed_.Resolve(now_, &blocked_pieces_, &own_pieces_);
   for (const ExposedPiece& piece : own_pieces_) Charge(piece.own_class, piece.own_node, piece.to - piece.from);
   for (const ExposedPiece& piece : blocked_pieces_) {
-    if (handle != CommTracker::kNone && step_ >= 0 && !InTail()) comms_.AddExposed(handle, piece.from, piece.to);
+    if (handle != CommTracker::kNone && step_ >= 0) comms_.AddExposed(handle, piece.from, piece.to);
     Charge(WorkClass::kCommunication, piece.comm_node, piece.to - piece.from);
   }
 }
@@ -291,8 +294,7 @@ void CriticalSweep::Finish(size_t max_functions, double min_share, RankPattern* 
   if (!steps_.empty()) AdvanceTo(std::max({now_, steps_.back().end, splits_.end()}));
   if (step_ >= 0) LeaveStep();
   const Nanos base = out->meta.time_base;
-  const bool tail = steps_.size() > 1 && steps_.back().number == steps_[steps_.size() - 2].number;
-  const Nanos end = steps_.empty() ? 0 : tail ? steps_.back().start : steps_.back().end;
+  const Nanos end = steps_.empty() ? 0 : EndsInTail(steps_) ? steps_.back().start : steps_.back().end;
   const Nanos window = steps_.empty() ? 0 : end - steps_.front().start;
   WeighHostStretches();
   tree_.Export(window, max_functions, min_share, out);

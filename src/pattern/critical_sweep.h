@@ -96,7 +96,7 @@ class CriticalSweep {
   void AdvanceTo(Nanos at);
   void ChangeStep();
   void LeaveStep();
-  // The step that an operation which begins now is in; of none in a tail, where nobody waits for it.
+  // The step that an operation which begins now is in: none in a tail, of which it is not known yet whether it counts.
   [[nodiscard]] int32_t StepOfComm() const { return InTail() ? -1 : step_; }
   void Attribute(Nanos from, Nanos to);
   [[nodiscard]] Choice Choose() const;

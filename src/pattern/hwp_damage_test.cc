@@ -132,14 +132,26 @@ TEST(HwpFuture, ANewerVersionSaysToUpdate) {
   ASSERT_FALSE(contents.has_value());
   EXPECT_EQ(contents.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(contents.error().ToString(),
-            "new.hwp: written by a newer headway (format version 7, this program reads up to 1): update headway");
+            "new.hwp: written by a newer headway (format version 7, this program reads up to 2): update headway");
+}
+
+TEST(HwpFuture, AnOlderVersionSaysToMakeItAgain) {
+  std::string bytes = WriteHwp({});
+  bytes[8] = 1;
+  const auto contents = ReadHwp(bytes, "old.hwp");
+  ASSERT_FALSE(contents.has_value());
+  EXPECT_EQ(contents.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(
+      contents.error().ToString(),
+      "old.hwp: written by an older headway (format version 1, this program reads version 2): make it again from the "
+      "trace");
 }
 
 // What the document shows byte for byte.
 TEST(HwpFormat, AnEmptyFileIsTheOneInTheDocument) {
   const std::string expected(
-      "\x89HWP\r\n\x1a\n\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-      "\x0f\x7f\x53\x8b\xb7\x74\x3f\x0f",
+      "\x89HWP\r\n\x1a\n\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+      "\x5d\x45\x24\x0c\x4a\xff\xb2\x18",
       32);
   EXPECT_EQ(WriteHwp({}), expected);
 }

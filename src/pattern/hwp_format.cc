@@ -40,6 +40,12 @@ Result<uint32_t> SectionCount(std::string_view bytes, std::string_view name) {
                        ", this program reads up to " + std::to_string(kVersion) + "): update headway",
                    name);
   }
+  if (version > 0 && version < kVersion) {
+    return Refused(ErrorCode::kUnsupported,
+                   "written by an older headway (format version " + std::to_string(version) +
+                       ", this program reads version " + std::to_string(kVersion) + "): make it again from the trace",
+                   name);
+  }
   const auto flags = LoadLittleEndian<uint32_t>(bytes.substr(12));
   const auto reserved = LoadLittleEndian<uint32_t>(bytes.substr(20));
   if (version == 0 || flags != 0 || reserved != 0) return Refused(ErrorCode::kCorrupt, "the header is damaged", name);

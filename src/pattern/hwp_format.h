@@ -21,7 +21,7 @@ namespace hwp {
 
 // Of the format. A change that an older reader would misread raises it; one that it can skip is a new optional section
 // or block.
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 using Tag = std::array<char, 4>;
 inline constexpr Tag kTableTag = {'F', 'T', 'A', 'B'};

@@ -170,11 +170,11 @@ struct RankPattern {
   trace::ImportLog log;
 };
 
-// Whether the last of `steps` is a tail.
-[[nodiscard]] inline bool HasTail(const RankPattern& rank) {
-  const size_t n = rank.steps.size();
-  return n > 1 && rank.steps[n - 1].number == rank.steps[n - 2].number;
+// Whether the last of a rank's steps is a tail.
+[[nodiscard]] inline bool EndsInTail(std::span<const Step> steps) {
+  return steps.size() > 1 && steps.back().number == steps[steps.size() - 2].number;
 }
+[[nodiscard]] inline bool HasTail(const RankPattern& rank) { return EndsInTail(rank.steps); }
 
 // The steps without a tail: each number once.
 [[nodiscard]] inline std::span<const Step> WithoutTail(const RankPattern& rank) {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that compute for longer and are held up by their hosts for longer.
+#include "diagnose/class_parts.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+constexpr size_t kSteps = 12;
+
+// Four ranks in one group, twelve steps of 100 ms of kernels (without devices: operators); in each step rank 2 computes
+// and is in a function of its host for longer.
+struct Longer {
+  Nanos compute = 0, host = 0;
+};
+
+// What is left of rank 2, and what is split from it.
+struct Split {
+  std::vector<Suspect> left, parts;
+};
+
+Split SplitOf(bool device, const std::function<Longer(size_t step)>& longer) {
+  MadeMesh mesh({.ranks = 4, .device = device});
+  const int world = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (size_t s = 0; s < kSteps; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Compute(2, longer(s).compute);
+    mesh.Work(2, WorkClass::kHost, "train.py(30): log_metrics", longer(s).host);
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  Split out;
+  out.left = FindSuspects(look.In());
+  for (std::vector<Suspect>& list : SplitByClass(look.In(), &out.left)) {
+    for (Suspect& part : list) out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+bool IsAbout(const Suspect& suspect, WorkClass c) { return suspect.classes[static_cast<size_t>(c)]; }
+
+TEST(ClassParts, WithoutDevicesWhatStrikesOtherStepsIsAnotherCause) {
+  // Its host takes 10 ms more in all steps, 120 in all; its operators 20 more in every third, 80 in all.
+  const auto [left, parts] = SplitOf(false, [](size_t s) { return Longer{s % 3 == 0 ? Ms(20) : 0, Ms(10)}; });
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].rank, 2U);
+  EXPECT_EQ(left[0].cost, std::vector<Nanos>(kSteps, Ms(10)));
+  EXPECT_TRUE(IsAbout(left[0], WorkClass::kHost));
+  EXPECT_FALSE(IsAbout(left[0], WorkClass::kCompute));
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].rank, 2U);
+  for (size_t s = 0; s < kSteps; ++s) EXPECT_EQ(parts[0].cost[s], s % 3 == 0 ? Ms(20) : 0) << s;
+  EXPECT_TRUE(IsAbout(parts[0], WorkClass::kCompute));
+  EXPECT_FALSE(IsAbout(parts[0], WorkClass::kHost));
+  EXPECT_TRUE(left[0].is_part && parts[0].is_part);
+}
+
+TEST(ClassParts, WithoutDevicesWhatStrikesTheSameStepsIsOneCause) {
+  // A slow host makes both longer, in all steps as in some. On a device they are two.
+  for (const size_t every : {1U, 3U}) {
+    const auto longer = [every](size_t s) { return s % every == 0 ? Longer{Ms(20), Ms(10)} : Longer{}; };
+    const auto [left, parts] = SplitOf(false, longer);
+    EXPECT_TRUE(parts.empty()) << every;
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0].total, static_cast<Nanos>(kSteps / every) * Ms(30));
+    EXPECT_FALSE(left[0].is_part);
+    EXPECT_EQ(SplitOf(true, longer).parts.size(), 1U) << every;
+  }
+}
+
+TEST(ClassParts, OtherStepsAreUpToSixOfTenOfThose) {
+  // Of twelve steps seven are 58 %, eight 67.
+  const auto parts = [](size_t struck) {
+    return SplitOf(false, [struck](size_t s) { return Longer{s < struck ? Ms(20) : 0, Ms(10)}; }).parts.size();
+  };
+  EXPECT_EQ(parts(7), 1U);
+  EXPECT_EQ(parts(8), 0U);
+}
+
+TEST(ClassParts, WhatStrikesFewStepsNeedsATenthOnly) {
+  // 15 ms in two steps beside 10 in all twelve: 30 of 150 ms, a fifth. 3 ms in all steps: 36 of 156, less than a
+  // quarter. 6 ms in two steps: 12 of 132, less than a tenth.
+  for (const bool device : {true, false}) {
+    const auto parts = [device](size_t struck, Nanos compute) {
+      return SplitOf(device, [=](size_t s) { return Longer{s < struck ? compute : 0, Ms(10)}; }).parts.size();
+    };
+    EXPECT_EQ(parts(2, Ms(15)), 1U) << device;
+    EXPECT_EQ(parts(12, Ms(3)), 0U) << device;
+    EXPECT_EQ(parts(2, Ms(6)), 0U) << device;
+  }
+}
+
+}  // namespace
+}  // namespace headway::diagnose

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holes that all ranks have in a step, told from those that a busy machine has of itself.
+#include "diagnose/common_stalls.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "diagnose/made_mesh.h"
+
+namespace headway::diagnose {
+namespace {
+
+constexpr size_t kSteps = 13, kStall = 6;
+
+// Hosts without devices in one group, thirteen steps of 100 ms of operators. In twelve of them a rank's hole is 10, 20
+// or 30 ms long in turn, so that each length is as frequent and 20 is its usual one (of the first `paused` ranks 30 ms
+// more); in step 6 it is `stall(rank)`. The middle distance to 20 is 10 ms: four times 1.4826 * 10 are 59, which holes
+// have to be longer by. Of the first `asked` ranks, or all.
+std::vector<Nanos> HolesOf(int ranks, const std::function<Nanos(int rank)>& stall, size_t asked = 0, int paused = 0) {
+  MadeMesh mesh({.ranks = ranks, .device = false});
+  MadeMesh::Members all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  const int world = mesh.Group("mesh_dp", all);
+  for (size_t s = 0; s < kSteps; ++s) {
+    mesh.Step();
+    for (const int r : all) {
+      const size_t turn = s < kStall ? s : s - 1;
+      mesh.Compute(r, Ms(100));
+      const auto usual = static_cast<int64_t>(10 + (turn + static_cast<size_t>(r)) % 3 * 10) + (r < paused ? 30 : 0);
+      mesh.Hole(r, s == kStall ? stall(r) : Ms(usual));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  std::vector<size_t> members(asked == 0 ? all.size() : asked);
+  std::iota(members.begin(), members.end(), size_t{0});
+  return FindCommonStalls(look.In(), members, StepsOfSameHole(look.job)).holes;
+}
+
+// `hole` in step 6, nothing else.
+std::vector<Nanos> Only(Nanos hole) {
+  std::vector<Nanos> out(kSteps, 0);
+  out[kStall] = hole;
+  return out;
+}
+
+TEST(CommonStalls, HolesOfOneLengthOnAllRanksCountHoweverHolesVary) {
+  // 50 ms are 30 beyond the usual 20: less than 59.
+  EXPECT_EQ(HolesOf(8, [](int) { return Ms(50); }), Only(Ms(30)));
+}
+
+TEST(CommonStalls, HolesOfDifferentLengthHaveToStandOut) {
+  // 47 to 54 ms: but for one at either end, 6 of 48 apart. 107 to 114 are 87 to 94 beyond 20, the middle one of
+  // them 91.
+  EXPECT_EQ(HolesOf(8, [](int r) { return Ms(47 + r); }), Only(0));
+  EXPECT_EQ(HolesOf(8, [](int r) { return Ms(107 + r); }), Only(Ms(91)));
+}
+
+TEST(CommonStalls, OneLengthIsToAThirtyThird) {
+  // 50 / 33 = 1.515.
+  const auto holes = [](Nanos more) { return HolesOf(8, [more](int r) { return Ms(50) + (r < 4 ? 0 : more); }); };
+  EXPECT_EQ(holes(Us(1500)), Only(Us(31500)));
+  EXPECT_EQ(holes(Us(1600)), Only(0));
+}
+
+TEST(CommonStalls, AnEighthAtEitherEndMayDiffer) {
+  // Of eight ranks one with half the hole, or twice it; not two.
+  const auto holes = [](int differ, Nanos hole) {
+    return HolesOf(8, [=](int r) { return r < differ ? hole : Ms(50); });
+  };
+  EXPECT_EQ(holes(1, Ms(25)), Only(Ms(30)));
+  EXPECT_EQ(holes(1, Ms(100)), Only(Ms(30)));
+  EXPECT_EQ(holes(2, Ms(25)), Only(0));
+  EXPECT_EQ(holes(2, Ms(100)), Only(0));
+}
+
+TEST(CommonStalls, HalfOfTheRanksHaveToHaveLongerHolesThanUsual) {
+  // Three of eight ranks usually have holes of 50 ms: the middle one is 30 beyond its usual. Of five it is none.
+  EXPECT_EQ(HolesOf(8, [](int) { return Ms(50); }, 0, 3), Only(Ms(30)));
+  EXPECT_EQ(HolesOf(8, [](int) { return Ms(50); }, 0, 5), Only(0));
+}
+
+TEST(CommonStalls, RanksOfOtherProgramsHaveToHaveTheSameHole) {
+  // Asked of ranks 0 to 3.
+  EXPECT_EQ(HolesOf(8, [](int) { return Ms(50); }, 4), Only(Ms(30)));
+  EXPECT_EQ(HolesOf(8, [](int r) { return r < 4 ? Ms(50) : Ms(35); }, 4), Only(0));
+}
+
+TEST(CommonStalls, ThreeRanksMayHaveOneLengthByChance) {
+  EXPECT_EQ(HolesOf(4, [](int) { return Ms(50); }), Only(Ms(30)));
+  EXPECT_EQ(HolesOf(3, [](int) { return Ms(50); }), Only(0));
+}
+
+}  // namespace
+}  // namespace headway::diagnose
