@@ -2,6 +2,7 @@
 // Ranks that enter the window later than the others: the first waits in it have their cause before it.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
@@ -234,6 +235,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const std::vector<Meeting> met = FirstMeetings(job);
   std::vector<size_t> late;
   Nanos residual = 0, most = 0;
+  std::vector<std::pair<size_t, Nanos>> amounts;  // by rank index
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
     const Nanos by = skews[r].first - skews[r].usual;
@@ -252,7 +254,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const Nanos allowed = job.num_steps() < 4 ? 2 * slower : slower;
     const bool begins_late = by - allowed >= least && shows;
     const Nanos amount = (meets_late && !begins_late ? std::min(began, met[r].late) : by) - slower;
-    if (amount > 0) candidate.edit.starts.push_back({r, start[r] - amount});
+    if (amount > 0) amounts.emplace_back(r, amount);
     if (!begins_late && !meets_late) continue;
     late.push_back(r);
     most = std::max(most, amount + slower);
@@ -260,6 +262,8 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     residual = std::max(residual, ResidualOf(job, r));
   }
   if (late.empty()) return;
+  // As if all had entered together: those of which it is not believed move, too, but by no more than the others do.
+  for (const auto& [r, amount] : amounts) candidate.edit.starts.push_back({r, start[r] - std::min(amount, most)});
   report::Finding& finding = candidate.finding;
   finding.cause = "late-entry";
   FillScope(job, late, &finding.scope);

@@ -13,8 +13,8 @@ namespace headway::diagnose {
 namespace {
 
 constexpr size_t kLeastSteps = 6;
-constexpr size_t kLeastReplicas = 3;  // of two one is always the longer
-constexpr double kBeyondChance = 4;   // standard deviations: of four replicas seven of eight steps
+constexpr size_t kLeastReplicas = 3;    // of two one is always the longer
+constexpr double kBeyondChance = 3.99;  // standard deviations: all of eight steps of three replicas, seven of four
 
 // [replica][place][step]; empty where the replicas do not run the same programs at the same places.
 using Table = std::vector<std::vector<std::vector<Nanos>>>;
