@@ -14,6 +14,7 @@
 #include "diagnose/call_times.h"
 #include "diagnose/cause.h"
 #include "diagnose/class_parts.h"
+#include "diagnose/complete_places.h"
 #include "diagnose/explain.h"
 #include "diagnose/launch_bound.h"
 #include "diagnose/moving_imbalance.h"
@@ -365,6 +366,9 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   }
   // What strikes several ranks may be all of what strikes one of them and a part of what strikes another.
   MergeAlike(in.job, &all);
+  std::set<size_t> suspected;
+  for (const Suspect& suspect : suspects) suspected.insert(suspect.rank);
+  CompletePlaces(in.job, suspected, &all);
   for (auto& [rank, candidate] : all) out->candidates.push_back(std::move(candidate));
   std::vector<RankId> lone;
   for (const std::vector<int32_t>& members : in.job.classes) {
