@@ -264,10 +264,9 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   finding.evidence.push_back(OwnTimeEvidence(in, suspect.rank, peers, steps));
   if (why.node >= 0) {
     const auto n = static_cast<Nanos>(std::max<size_t>(1, steps.size()));
-    finding.evidence.push_back(
-        {"time in " + why.brief + " per struck step", Milliseconds(why.node_own / n), "",
-         Milliseconds(why.node_peers / n),
-         std::to_string(why.node_calls) + " calls, peers " + std::to_string(why.node_peer_calls)});
+    finding.evidence.push_back({"time in " + why.brief + " per struck step", Milliseconds(why.node_own / n), "",
+                                Milliseconds(why.node_peers / n),
+                                Counted(why.node_calls, "call") + ", peers " + std::to_string(why.node_peer_calls)});
   }
   candidate.excess = suspect.cost;
   // Of ranks that share processors: another process may take its share of them now and then.

@@ -10,7 +10,7 @@
 namespace headway::trace {
 namespace {
 
-constexpr size_t kMostDigits = 6;  // longer numbers are process ids or times
+constexpr size_t kMostDigits = 6;  // of kLargestRank
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -22,7 +22,7 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
-// The number whose digits begin at `i`, or -1.
+// The number whose digits begin at `i`; -1 where there is none or it is beyond kLargestRank.
 RankId NumberAt(std::string_view text, size_t i) {
   RankId number = 0;
   const size_t begin = i;
@@ -101,7 +101,9 @@ Result<RankMap> RankMap::Parse(std::string_view text, const std::string& where) 
     const size_t gap = line.find_last_of(" \t");
     const RankId rank = gap == std::string_view::npos ? -1 : NumberAt(line, gap + 1);
     if (rank < 0 || !std::all_of(line.begin() + static_cast<std::ptrdiff_t>(gap) + 1, line.end(), IsDigit)) {
-      return MakeError(ErrorCode::kInvalidArgument, "A line of the rank map must be: path-or-glob rank.",
+      return MakeError(ErrorCode::kInvalidArgument,
+                       "A line of the rank map must be: path-or-glob rank, the rank a whole number from 0 to " +
+                           std::to_string(kLargestRank) + ".",
                        where + ", line " + std::to_string(line_number));
     }
     std::string_view pattern = line.substr(0, gap);
@@ -123,6 +125,13 @@ std::vector<size_t> AssignRanks(const std::vector<RankMeta*>& metas, const RankM
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return metas[a]->source < metas[b]->source; });
 
+  for (const size_t i : order) {
+    RankMeta& meta = *metas[i];
+    if (meta.rank <= kLargestRank) continue;
+    log->Add(ProblemKind::kGuessed, "rank-out-of-range", -1, std::to_string(meta.rank) + " in " + meta.source);
+    meta.rank = RankFromFileName(meta.source);
+    meta.rank_source = "file name";
+  }
   std::map<RankId, std::vector<size_t>> claims;  // of the content
   for (const size_t i : order) {
     RankMeta& meta = *metas[i];

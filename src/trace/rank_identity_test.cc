@@ -85,6 +85,23 @@ TEST(RankIdentity, NamesDecideBetweenEqualClaims) {
   EXPECT_EQ(log.Count("rank-conflict"), 1);
 }
 
+// A rank that no job has is not written in earnest: a list of all ranks below it would fill the memory.
+TEST(RankIdentity, NumbersOutOfRangeAreNoRanks) {
+  Files files;
+  const RankMeta* named = files.Add("rank3.json", 2147483647, "content");
+  const RankMeta* nameless = files.Add("trace.json", 1000000, "content");
+  const RankMeta* largest = files.Add("last.json", 999999, "content");
+  ImportLog log;
+  EXPECT_TRUE(AssignRanks(files.all, {}, &log).empty());
+  EXPECT_EQ(named->rank, 3);
+  EXPECT_EQ(named->rank_source, "file name");
+  EXPECT_EQ(nameless->rank, 0);
+  EXPECT_EQ(nameless->rank_source, "assumed");
+  EXPECT_EQ(largest->rank, 999999);
+  EXPECT_EQ(largest->rank_source, "content");
+  EXPECT_EQ(log.Count("rank-out-of-range"), 2);
+}
+
 TEST(RankIdentity, TheUsersTableWins) {
   const auto map = RankMap::Parse("# which is which\nhost-a*.json 4\n run/b.json\t7 # comment\n\n", "map.txt");
   ASSERT_TRUE(map.has_value());
@@ -100,7 +117,7 @@ TEST(RankIdentity, TheUsersTableWins) {
 }
 
 TEST(RankIdentity, AWrongTableIsRefusedWithItsLine) {
-  for (const char* text : {"a.json", "a.json x", "ok 1\na.json 1x", "a.json -1"}) {
+  for (const char* text : {"a.json", "a.json x", "ok 1\na.json 1x", "a.json -1", "a.json 1000000"}) {
     const auto map = RankMap::Parse(text, "map.txt");
     ASSERT_FALSE(map.has_value()) << text;
     EXPECT_NE(map.error().where.find("map.txt, line"), std::string::npos);
