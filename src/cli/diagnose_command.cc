@@ -125,6 +125,12 @@ Result<void> Select(const std::string& steps, std::vector<pattern::RankPattern>*
                                                     std::to_string(lowest) + " to #" + std::to_string(highest));
 }
 
+// Says of a bad input that it is the one to compare with, not the job itself.
+Error OfBaseline(Error error) {
+  error.where = error.where.empty() ? "--baseline" : "--baseline " + error.where;
+  return error;
+}
+
 int ListAnalyses() {
   std::string text;
   for (const diagnose::Analysis& a : diagnose::Analyses()) text += PadRight(a.name, 20) + " " + a.what + "\n";
@@ -219,12 +225,12 @@ int RunDiagnose(std::span<const std::string> args) {
   std::vector<report::Section> extra;
   if (!flags.baseline.empty()) {
     Result<Ingested> then = Ingest({flags.baseline}, flags.ingest);
-    if (!then) return Fail("diagnose", then.error());
+    if (!then) return Fail("diagnose", OfBaseline(then.error()));
     RemarkProblems("diagnose", then->problems, flags.quiet);
     const diagnose::Diagnosis before =
         diagnose::Diagnose(std::move(then->ranks), {flags.skip, {}, ThreadCount(flags.ingest.threads)});
     if (diagnose::LacksTime(before.job)) {
-      return Fail("diagnose", {ErrorCode::kCorrupt, diagnose::WhyNoTime(before.job), flags.baseline});
+      return Fail("diagnose", OfBaseline({ErrorCode::kCorrupt, diagnose::WhyNoTime(before.job), flags.baseline}));
     }
     const diagnose::Comparison comparison = diagnose::Compare(before, diagnosis);
     extra = diagnose::ComparisonSections(comparison);
