@@ -66,6 +66,15 @@ std::vector<Nanos> At(const std::vector<Nanos>& values, const std::vector<size_t
   return Known(std::move(out));
 }
 
+// Whether a stage's excess lies where nothing is recorded, though of what the stages compute nearly all is: more layers
+// would be more operators or kernels.
+bool IsBetweenCalls(const Explanation& why) {
+  constexpr auto kIdle = static_cast<size_t>(pattern::WorkClass::kIdle);
+  constexpr auto kCompute = static_cast<size_t>(pattern::WorkClass::kCompute);
+  if (why.by_class[kIdle] * 10 < why.total * 8 || why.by_class[kCompute] * 10 > why.total) return false;
+  return why.peers_by_class[kIdle] * 4 < why.peers_by_class[kCompute];
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
                         std::vector<Nanos> excess, bool natural) {
   const Job& job = in.job;
@@ -85,7 +94,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   report::Finding& finding = candidate.finding;
   // Layers are not cut differently by what a stage waits for its batches.
   const bool is_input = why.by_class[static_cast<size_t>(pattern::WorkClass::kInput)] * 10 >= why.total * 6;
-  finding.cause = is_input ? "slow-input" : "stage-imbalance";
+  const bool is_unnamed = !is_input && IsBetweenCalls(why);
+  finding.cause = is_input ? "slow-input" : is_unnamed ? "slow-host-code" : "stage-imbalance";
   FillScope(job, stage.ranks, &finding.scope);
   const std::string number = std::to_string(stage.number);
   finding.id = finding.cause + (stage.is_number ? "-stage-" + number : "-" + std::to_string(finding.scope.ranks[0]));
@@ -98,9 +108,13 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
                      (stage.is_number ? "stage " + number : "this stage") + " take " +
                      Milliseconds(Median(At(stage.own, steps))) + " of own time per step, the other stages " +
                      (stage.is_number ? "" : "that have traces ") + Milliseconds(Median(others)) +
-                     (why.function.empty() ? "" : ", mostly in " + why.brief) + ".";
-  finding.suggestion = is_input ? "more loader workers and prefetching on the ranks of this stage"
-                                : "move layers from this stage to the others";
+                     (is_unnamed             ? ", between recorded functions; nothing recorded says in what"
+                      : why.function.empty() ? ""
+                                             : ", mostly in " + why.brief) +
+                     ".";
+  finding.suggestion = is_input     ? "more loader workers and prefetching on the ranks of this stage"
+                       : is_unnamed ? "record Python stacks (with_stack=True) to name the code"
+                                    : "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
   finding.evidence.push_back({"own time per step", Milliseconds(Median(At(stage.own, steps))), "",

@@ -94,6 +94,32 @@ TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
   EXPECT_EQ(WithInput(26, 26).finding.cause, "stage-imbalance");
 }
 
+// `own` of nothing recorded on stage 1 and `usual` of it on the others, and `compute` more to compute on stage 1.
+Candidate WithHoles(int own, int usual, int compute = 0) {
+  Plan plan;
+  plan.more = [=](MadeMesh* mesh, int r) {
+    mesh->Work(r, WorkClass::kIdle, "(nothing recorded)", Ms(r == 1 ? own : usual));
+    if (r == 1) mesh->Work(r, WorkClass::kCompute, "kernel0", Ms(compute));
+  };
+  const std::vector<Candidate> found = Analyse(plan);
+  EXPECT_EQ(found.size(), 1U);
+  return found.empty() ? Candidate() : found[0];
+}
+
+TEST(StageAnalysis, AStageThatTakesLongerBetweenCallsHasNoMoreLayers) {
+  // The others compute for 100 ms a step.
+  const Candidate all = WithHoles(61, 1);
+  EXPECT_EQ(all.finding.cause, "slow-host-code");
+  EXPECT_EQ(all.finding.id, "slow-host-code-stage-1");
+  EXPECT_EQ(all.excess, std::vector<Nanos>(6, Ms(60)));
+  EXPECT_NE(all.finding.suggestion.find("with_stack"), std::string::npos);
+  // 55 of 60 ms between calls; 45 of 60, with more to compute.
+  EXPECT_EQ(WithHoles(56, 1, 5).finding.cause, "slow-host-code");
+  EXPECT_EQ(WithHoles(46, 1, 15).finding.cause, "stage-imbalance");
+  // Where a fifth and more of what stages do is never recorded, layers may be in it.
+  EXPECT_EQ(WithHoles(90, 30).finding.cause, "stage-imbalance");
+}
+
 // Two stages of two ranks, twelve steps of 100 ms; stage 0 takes `base` and stage 1 `more(step)` longer.
 std::vector<Candidate> InSteps(const std::function<Nanos(int)>& more, Nanos base = 0) {
   MadeMesh mesh({.ranks = 4});
