@@ -77,10 +77,11 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
   return strength >= 6 ? report::Confidence::kSure : report::Confidence::kLikely;
 }
 
-// Whether the rank takes longer by about the same share of its own time in three quarters of the struck steps.
+// Whether the rank takes longer by about the same share of its own time in three quarters of the struck steps; of three
+// steps in all of them, and by half or more: other work does not take that much three times alike.
 bool IsEven(const Suspect& suspect) {
-  constexpr size_t kLeastSteps = 4;
-  if (suspect.struck < kLeastSteps) return false;
+  constexpr size_t kFewSteps = 3;
+  if (suspect.struck < kFewSteps) return false;
   std::vector<double> shares;
   for (const size_t s : suspect.StruckSteps()) {
     const Nanos own = suspect.table->own[suspect.rank * suspect.table->steps + s];
@@ -88,8 +89,11 @@ bool IsEven(const Suspect& suspect) {
     shares.push_back(static_cast<double>(suspect.cost[s]) / static_cast<double>(peers));
   }
   const double middle = UpperMedian(shares);
-  const auto near = [middle](double x) { return std::abs(x - middle) * 3 <= middle; };
-  return std::count_if(shares.begin(), shares.end(), near) * 4 >= std::ssize(shares) * 3;
+  const bool few = suspect.struck == kFewSteps;
+  const double apart = few ? 0.15 * middle : middle / 3;
+  const auto near =
+      std::count_if(shares.begin(), shares.end(), [=](double x) { return std::abs(x - middle) <= apart; });
+  return few ? middle >= 0.5 && near == std::ssize(shares) : near * 4 >= std::ssize(shares) * 3;
 }
 
 // Once a function is known to hold the excess its own series says which steps are struck and by how much; the total
