@@ -87,7 +87,6 @@ TEST(OwnTime, ThreeStruckStepsShowAShareOnlyIfItIsLargeAndTheSame) {
   EXPECT_EQ(CauseOf([](int s) { return s % 8 == 3 ? 130 : 100; }), "shared-host");
   EXPECT_EQ(CauseOf([](int s) { return s % 6 == 3 ? 130 : 100; }), "slow-host");  // four
   // Half more three times is one. Of 52, 68 and 60 % all are within 15 % of the middle (51 to 69), of 50, 70 and 60
-  // not. it is.
   const auto in_turn = [](int a, int b, int c) {
     const int percent[] = {a, b, c};
     return CauseOf([=](int s) { return s % 8 == 3 ? percent[s / 8] : 100; });
