@@ -133,7 +133,14 @@ void CompareSiblings(const Job& job, bool one_way, size_t least, std::vector<Cha
     }
   }
   for (const auto& [key, places] : alike) {
-    if (places.size() >= least) Compare(job, places, &Channel::siblings, channels);
+    if (places.size() < least) continue;
+    Compare(job, places, &Channel::siblings, channels);
+    // By the first of them; where these differ from step to step, of the step that has the very first.
+    const auto first = static_cast<int32_t>(places.front().first);
+    for (const auto& [i, s] : places) {
+      int32_t& likes = (*channels)[i].likes;
+      likes = likes < 0 ? first : std::min(likes, first);
+    }
   }
 }
 
@@ -158,19 +165,26 @@ bool IsFarFrom(const Channel& channel, const std::vector<Nanos>& expected) {
 void CompareWithBothWays(const Job& job, std::vector<Channel>* channels) {
   constexpr size_t kLeastOneWay = 4;
   CompareSiblings(job, false, 2, channels);
-  std::vector<std::pair<size_t, std::vector<Nanos>>> both_ways;  // by channel
+  struct BothWays {
+    size_t channel;
+    std::vector<Nanos> siblings;
+    int32_t likes;
+  };
+  std::vector<BothWays> both_ways;
   for (size_t i = 0; i < channels->size(); ++i) {
     Channel& channel = (*channels)[i];
     if (!IsOfUnknownSize(job, channel)) continue;
-    both_ways.emplace_back(i, std::move(channel.siblings));
+    both_ways.push_back({i, std::move(channel.siblings), channel.likes});
     channel.siblings.assign(job.num_steps(), kNoValue);
+    channel.likes = -1;
   }
   CompareSiblings(job, true, kLeastOneWay, channels);
-  for (auto& [i, expected] : both_ways) {
-    Channel& channel = (*channels)[i];
+  for (BothWays& both : both_ways) {
+    Channel& channel = (*channels)[both.channel];
     const bool has_own = HasValue(channel.siblings);
-    if (has_own && !IsFarFrom(channel, expected)) continue;
-    channel.siblings = std::move(expected);
+    if (has_own && !IsFarFrom(channel, both.siblings)) continue;
+    channel.siblings = std::move(both.siblings);
+    channel.likes = both.likes;
     channel.is_assumed = HasValue(channel.siblings);
   }
 }

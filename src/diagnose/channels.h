@@ -24,6 +24,7 @@ struct Channel {
   std::vector<size_t> step_end;  // by axis step: end of its calls in `calls`
   std::vector<Nanos> actual;     // by axis step: sum of its transfers
   std::vector<Nanos> siblings;   // by axis step: what its siblings take for the same calls; kNoValue = has none
+  int32_t likes = -1;            // channels held against one another have the same; -1 = has no siblings
   bool is_assumed = false;       // no sizes are written, and sends of the other direction stand in for siblings
   Nanos uncertain = 0;           // by how much a call's transfer may be off; what is slow has to exceed it
   std::vector<Nanos> usual;      // by axis step: what these calls take in its other steps; kNoValue = not comparable

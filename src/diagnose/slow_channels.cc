@@ -158,15 +158,20 @@ class Sides {
 // In which channels the slow way out of a side shows.
 class Predictions {
  public:
+  // Channels held against one another: of two stages of one family, say, each among its own.
+  using Likes = std::pair<int32_t, int32_t>;
+  static Likes LikesOf(const Channel& channel) { return {channel.family, channel.likes}; }
+
   Predictions(const Job& job, std::span<const Channel> channels, const Sides& sides, Against against)
       : sides_(sides), against_(against) {
     for (const Channel& channel : channels) {
       const std::vector<Nanos>& expected = Expected(channel, against);
       const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
       if (!comparable) continue;
-      ++size_[channel.family];  // one that is quick, and so does not matter, is a like to be held against all the same
+      const Likes likes = LikesOf(channel);
+      ++size_[likes];  // one that is quick, and so does not matter, is a like to be held against all the same
       for (const size_t side : sides.Of(channel)) {
-        Passing& passing = passing_[{channel.family, side}];
+        Passing& passing = passing_[{likes, side}];
         ++passing.all;
         passing.mattering += Matters(job, channel) ? 1 : 0;
       }
@@ -180,17 +185,17 @@ class Predictions {
   // By side: in how many.
   [[nodiscard]] const std::vector<size_t>& of_side() const { return of_side_; }
   // Not among siblings that all pass the side: none of them is quicker.
-  [[nodiscard]] bool ShowsIn(int32_t family, size_t side) const {
-    const auto passing = passing_.find({family, side});
+  [[nodiscard]] bool ShowsIn(const Likes& likes, size_t side) const {
+    const auto passing = passing_.find({likes, side});
     if (passing == passing_.end()) return false;
-    return against_ == Against::kOtherSteps || passing->second.all < size_.at(family);
+    return against_ == Against::kOtherSteps || passing->second.all < size_.at(likes);
   }
   // By side: how many of `slow` it would explain.
   [[nodiscard]] std::vector<size_t> Hits(std::span<const Channel> channels, std::span<const SlowChannel> slow) const {
     std::vector<size_t> out(of_side_.size(), 0);
     for (const SlowChannel& s : slow) {
       const Channel& channel = channels[s.channel];
-      for (const size_t side : sides_.Of(channel)) out[side] += ShowsIn(channel.family, side) ? 1 : 0;
+      for (const size_t side : sides_.Of(channel)) out[side] += ShowsIn(LikesOf(channel), side) ? 1 : 0;
     }
     return out;
   }
@@ -201,8 +206,8 @@ class Predictions {
   };
   const Sides& sides_;
   Against against_;
-  std::map<int32_t, size_t> size_;                         // by family
-  std::map<std::pair<int32_t, size_t>, Passing> passing_;  // by family and side
+  std::map<Likes, size_t> size_;
+  std::map<std::pair<Likes, size_t>, Passing> passing_;  // by side, too
   std::vector<size_t> of_side_;
 };
 
