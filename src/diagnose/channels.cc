@@ -135,7 +135,8 @@ void CompareSiblings(const Job& job, bool one_way, size_t least, std::vector<Cha
   for (const auto& [key, places] : alike) {
     if (places.size() < least) continue;
     Compare(job, places, &Channel::siblings, channels);
-    // By the first of them; where these differ from step to step, of the step that has the very first.
+    // By the first of them; where these differ from step to step, of the step that has the very first. Of sends held
+    // against those of one way alone the others stay likes: they may yet be asked.
     const auto first = static_cast<int32_t>(places.front().first);
     for (const auto& [i, s] : places) {
       int32_t& likes = (*channels)[i].likes;
@@ -165,26 +166,19 @@ bool IsFarFrom(const Channel& channel, const std::vector<Nanos>& expected) {
 void CompareWithBothWays(const Job& job, std::vector<Channel>* channels) {
   constexpr size_t kLeastOneWay = 4;
   CompareSiblings(job, false, 2, channels);
-  struct BothWays {
-    size_t channel;
-    std::vector<Nanos> siblings;
-    int32_t likes;
-  };
-  std::vector<BothWays> both_ways;
+  std::vector<std::pair<size_t, std::vector<Nanos>>> both_ways;  // by channel
   for (size_t i = 0; i < channels->size(); ++i) {
     Channel& channel = (*channels)[i];
     if (!IsOfUnknownSize(job, channel)) continue;
-    both_ways.push_back({i, std::move(channel.siblings), channel.likes});
+    both_ways.emplace_back(i, std::move(channel.siblings));
     channel.siblings.assign(job.num_steps(), kNoValue);
-    channel.likes = -1;
   }
   CompareSiblings(job, true, kLeastOneWay, channels);
-  for (BothWays& both : both_ways) {
-    Channel& channel = (*channels)[both.channel];
+  for (auto& [i, expected] : both_ways) {
+    Channel& channel = (*channels)[i];
     const bool has_own = HasValue(channel.siblings);
-    if (has_own && !IsFarFrom(channel, both.siblings)) continue;
-    channel.siblings = std::move(both.siblings);
-    channel.likes = both.likes;
+    if (has_own && !IsFarFrom(channel, expected)) continue;
+    channel.siblings = std::move(expected);
     channel.is_assumed = HasValue(channel.siblings);
   }
 }
