@@ -109,20 +109,9 @@ Cause StoodStill(const Explanation& why, const CauseContext& context) {
 // Causes that the function's own name gives away.
 Cause ByName(const Explanation& why, const CauseContext& context) {
   const std::string_view stall = StallOfName(why.function + " " + why.leaf);
-  if (stall == "gc-pause") {
-    return {"gc-pause", why.function, "Python's garbage collector runs (" + why.brief + "): it " + Times(why, context),
-            "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same "
-            "step"};
-  }
-  if (stall == "checkpoint-stall") {
-    return {"checkpoint-stall", why.function, why.brief + " " + Times(why, context),
-            "write checkpoints asynchronously or from a copy in host memory"};
-  }
-  if (stall == "compile-or-load") {
-    return {"compile-or-load", why.function, why.brief + " " + Times(why, context),
-            "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache"};
-  }
-  return {};
+  if (stall.empty()) return {};
+  const std::string what = stall == "gc-pause" ? "Python's garbage collector runs (" + why.brief + "): it" : why.brief;
+  return {std::string(stall), why.function, what + " " + Times(why, context), AdviceOnStall(stall)};
 }
 
 }  // namespace
@@ -137,6 +126,15 @@ std::string_view StallOfName(const std::string& function) {
     return "compile-or-load";
   }
   return "";
+}
+
+std::string AdviceOnStall(std::string_view stall) {
+  if (stall == "gc-pause") {
+    return "freeze long-lived objects (gc.freeze), disable automatic collection and collect on all ranks in the same "
+           "step";
+  }
+  if (stall == "checkpoint-stall") return "write checkpoints asynchronously or from a copy in host memory";
+  return "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache";
 }
 
 Cause NameCause(const Explanation& why, const CauseContext& context) {

@@ -15,8 +15,8 @@ struct CauseContext {
   bool has_device = false;
   report::When when;
   Nanos excess = 0;  // summed over the struck steps
-  Nanos longest_stretch =
-      0;  // summed over the struck steps: the longest stretch, or pause of the host, beyond the peers'
+  // Summed over the struck steps: the longest stretch, or pause of the host, beyond the peers'.
+  Nanos longest_stretch = 0;
   bool stacks_recorded = false;
   double syncs = 0, peer_syncs = 0;  // calls that wait for the device, per struck step
   HostProportion host;               // of a device job
@@ -35,6 +35,8 @@ struct Cause {
 
 // The cause that a function's own name gives away (a garbage collection, a checkpoint, a compilation), else "".
 [[nodiscard]] std::string_view StallOfName(const std::string& function);
+// What to do about it.
+[[nodiscard]] std::string AdviceOnStall(std::string_view stall);
 
 [[nodiscard]] Cause NameCause(const Explanation& why, const CauseContext& context);
 

@@ -136,9 +136,8 @@ UsualCalls UsualOf(const Job& job, const Channel& channel) {
   return out;
 }
 
-// Axis steps in which it is cut into many more pieces than in others.
-std::vector<size_t> StepsInPieces(const Job& job, const Channel& channel) {
-  const size_t usual = UsualOf(job, channel).calls;
+// Axis steps in which it is cut into many more pieces than the `usual` number of calls.
+std::vector<size_t> StepsInPieces(const Job& job, const Channel& channel, size_t usual) {
   std::vector<size_t> out;
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const size_t calls = channel.CallsOf(s).size();
@@ -151,7 +150,7 @@ SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
   SmallCalls out{std::vector<Nanos>(job.num_steps(), 0), {}};
   const UsualCalls usual = UsualOf(job, channel);
   out.usual = usual.calls;
-  const std::vector<size_t> pieces = StepsInPieces(job, channel);
+  const std::vector<size_t> pieces = StepsInPieces(job, channel, usual.calls);
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const std::span<const size_t> calls = channel.CallsOf(s);
     const Bytes bytes = MeanBytes(job, calls);
@@ -224,10 +223,11 @@ void CheckSmall(const AnalysisInput& in, const Family& family, Role role, Analys
   finding.id = "small-collectives-" + std::to_string(first.group);
   const auto calls = static_cast<int64_t>(small.calls / small.struck);
   const bool known = small.bytes >= 0;
-  const std::string travel = std::string(small.struck * 4 < job.num_steps() * 3 ? "In some steps " : "") +
-                             (!role_known                              ? "the same data"
-                              : small.struck * 4 < job.num_steps() * 3 ? "gradients or parameters"
-                                                                       : "Gradients or parameters") +
+  // Of an unknown role it is some steps always: those in pieces are less than half.
+  const bool some = small.struck * 4 < job.num_steps() * 3;
+  const std::string travel = std::string(!role_known ? "In some steps the same data"
+                                         : some      ? "In some steps gradients or parameters"
+                                                     : "Gradients or parameters") +
                              " travel in " + FormatCount(calls) + " " + trace::ToString(first.op) +
                              (known ? " of " + FormatBytes(small.bytes) : "") + " a step";
   if (small.pieces.size() == small.struck) {
@@ -349,7 +349,7 @@ void RunCollectivesAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     // Groups that nothing names are one family, whatever they do: those that are cut in the same steps belong together.
     std::map<std::vector<size_t>, Family> varying;
     for (const Channel* channel : family) {
-      std::vector<size_t> steps = StepsInPieces(in.job, *channel);
+      std::vector<size_t> steps = StepsInPieces(in.job, *channel, UsualOf(in.job, *channel).calls);
       if (!steps.empty()) varying[std::move(steps)].push_back(channel);
     }
     for (const auto& [steps, alike] : varying) CheckSmall(in, alike, Role::kUnknown, out);

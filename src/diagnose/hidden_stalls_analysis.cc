@@ -232,14 +232,10 @@ Cause CauseOf(const Place& place, size_t times) {
   constexpr size_t kAgain = 3;
   const std::string function = ShortFrame(place.function);
   Cause out{std::string(NameOf(place)), function, function, ""};
-  if (out.name == "gc-pause") {
-    out.suggestion = "freeze long-lived objects (gc.freeze), collect on all ranks in the same step";
-  } else if (out.name == "checkpoint-stall") {
-    out.suggestion = "write checkpoints asynchronously or from a copy in host memory";
-  } else if (out.name == "compile-or-load") {
-    out.suggestion = "warm up before the measured steps, fix shapes that trigger recompilation, keep the compile cache";
-  } else if (out.name == "slow-input") {
+  if (out.name == "slow-input") {
     out.suggestion = "look at the storage and loader workers; prefetch more batches (num_workers, prefetch_factor)";
+  } else if (!out.name.empty()) {
+    out.suggestion = AdviceOnStall(out.name);
   } else if (place.work_class == WorkClass::kIdle || times < kAgain || place.function.empty()) {
     out = {"paused-process", "", "",
            "look for what stops the process: a checkpoint, a collection, a debugger, swapping, a container's CPU quota "

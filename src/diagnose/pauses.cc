@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +46,16 @@ std::vector<std::vector<size_t>> PausedSteps(const Job& job, const Suspect& susp
   return count * 4 <= suspect.struck ? paused : std::vector<std::vector<size_t>>();
 }
 
+// The middle of what the peers that have the step show in it: value_of(peer, step); nothing where none has it.
+template <typename ValueOf>
+std::optional<Nanos> MiddleOfPeers(const Job& job, std::span<const size_t> peers, size_t s, const ValueOf& value_of) {
+  std::vector<Nanos> values;
+  for (const size_t p : peers) {
+    if (const pattern::Step* step = job.StepOf(p, s)) values.push_back(value_of(p, *step));
+  }
+  return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
+}
+
 }  // namespace
 
 Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps) {
@@ -53,14 +64,11 @@ Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> pe
     const pattern::Step* mine = job.StepOf(rank, s);
     if (mine == nullptr) continue;
     const std::string_view function = StretchFunction(job.ranks[rank], *mine);
-    std::vector<Nanos> others;
-    for (const size_t p : peers) {
-      const pattern::Step* step = job.StepOf(p, s);
-      if (step == nullptr) continue;
-      const bool same = !job.ranks[rank].has_device || StretchFunction(job.ranks[p], *step) == function;
-      others.push_back(same ? step->longest_stretch : 0);
-    }
-    sum += std::max<Nanos>(0, mine->longest_stretch - Median(std::move(others)));
+    const auto usual = MiddleOfPeers(job, peers, s, [&](size_t p, const pattern::Step& step) {
+      const bool same = !job.ranks[rank].has_device || StretchFunction(job.ranks[p], step) == function;
+      return same ? step.longest_stretch : 0;
+    });
+    sum += std::max<Nanos>(0, mine->longest_stretch - usual.value_or(0));
   }
   return sum;
 }
@@ -71,13 +79,9 @@ Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t
   for (const size_t s : steps) {
     const pattern::Step* mine = job.StepOf(rank, s);
     if (mine == nullptr) continue;
-    std::vector<Nanos> others;
-    for (const size_t p : peers) {
-      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(step->host_stretch);
-    }
-    if (others.empty()) continue;
-    const Nanos usual = Median(std::move(others));
-    if (mine->host_stretch * 2 >= usual * 3) sum += mine->host_stretch - usual;
+    const auto usual =
+        MiddleOfPeers(job, peers, s, [](size_t, const pattern::Step& step) { return step.host_stretch; });
+    if (usual && mine->host_stretch * 2 >= *usual * 3) sum += mine->host_stretch - *usual;
   }
   return sum;
 }

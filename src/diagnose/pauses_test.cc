@@ -136,6 +136,27 @@ Nanos Beyond(bool device, bool same_function) {
   return StretchBeyondPeers(job, 0, kPeers, kBoth);
 }
 
+// A host's pause of `mine` on rank 0, of 20 ms on its peers, in two steps.
+Nanos HostBeyond(Nanos mine) {
+  MadeMesh mesh({.ranks = 3});
+  const int world = mesh.Group("mesh_dp", {0, 1, 2});
+  for (int s = 0; s < 2; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int r = 0; r < 3; ++r) mesh.StepOf(r).host_stretch = r == 0 ? mine : Ms(20);
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  const Job job = JoinJob(mesh.Make());
+  constexpr std::array<size_t, 2> kPeers = {1, 2}, kBoth = {0, 1};
+  EXPECT_EQ(HostStretchBeyondPeers(job, 0, {}, kBoth), 0);  // nobody tells what is usual
+  return HostStretchBeyondPeers(job, 0, kPeers, kBoth);
+}
+
+TEST(StretchBeyondPeers, APauseOfTheHostCountsFromHalfAsLongAgainOn) {
+  EXPECT_EQ(HostBeyond(Ms(30)), Ms(20));
+  EXPECT_EQ(HostBeyond(Ms(30) - 1), 0);
+}
+
 TEST(StretchBeyondPeers, StretchesInAnotherFunctionHaveOtherReasons) {
   // Two steps of 10 ms beyond the peers, or of 30 where theirs do not count. Without devices a process that stands
   // still does so in whatever function it is in.
