@@ -114,6 +114,11 @@ TEST(MovingImbalance, OneReplicaThatHoldsNearlyAllOfTheExcessDoesNotMove) {
   first = Ms(12);
   Look turns(Make(plan));
   EXPECT_TRUE(FindMovingImbalance(turns.In()).has_value());
+  // Five of nine steps are no few: chance does not strike that many.
+  first = Ms(60);
+  plan.steps = 9;
+  Look many(Make(plan));
+  EXPECT_TRUE(FindMovingImbalance(many.In()).has_value());
 }
 
 TEST(MovingImbalance, ARankStruckInMostStepsIsACaseOfItsOwn) {
