@@ -26,10 +26,32 @@ before(async () => {
 });
 after(() => browser?.close());
 
+// The page draws what an action changed in the next frames (effects of its components run after a frame is shown), so
+// every action below ends when two frames have passed: what is asked next is what a person would see.
+const settled = (page) => page.evaluate(() => new Promise((resolve) => {
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)));
+}));
+function settling(page) {
+  const locators = Object.getPrototypeOf(page.locator('body'));
+  for (const [owner, names] of [[page.keyboard, ['press']], [page.mouse, ['move', 'up', 'click', 'wheel']],
+    [locators, ['click', 'fill', 'hover', 'selectOption']]]) {
+    for (const name of names) {
+      const act = owner[name];
+      if (act.settles) continue;
+      owner[name] = async function action(...values) {
+        await act.apply(this, values);
+        await settled(owner === locators ? this.page() : page);
+      };
+      owner[name].settles = true;
+    }
+  }
+}
+
 // Opens a report; anything said on the console, thrown or fetched is a mistake.
 async function open(name, { width = 1400, height = 900, colorScheme = 'light' } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true });
   const page = await context.newPage();
+  settling(page);
   const mistakes = [];
   const url = pathToFileURL(`${reports}/${name}.html`).href;
   page.on('console', (message) => mistakes.push(`console ${message.type()}: ${message.text()}`));
@@ -227,7 +249,6 @@ test('the pointer tells, drags and zooms', async () => {
   await page.mouse.move(line.x + 400, line.y + 70);
   await page.mouse.wheel(0, -400);
   await page.keyboard.up('Control');
-  await page.waitForTimeout(50);
   assert.notEqual(await picture(), whole, 'ctrl and wheel zoom');
   await page.mouse.move(line.x + 600, line.y + 70);
   assert.ok((await page.textContent('#timeline .readout')).length > 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys, in a dialog the browser itself keeps focus in.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const kKeys: [string, string][] = [
   ['j  k', 'next and previous finding'],
@@ -16,7 +16,7 @@ const kKeys: [string, string][] = [
 
 export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {  // before the next frame is shown, not after it
     const dialog = ref.current!;
     if (open && !dialog.open) dialog.showModal();
     if (!open && dialog.open) dialog.close();
