@@ -9,9 +9,9 @@
 
 namespace headway::diagnose {
 
-// Ring operations of devices all of whose groups pass the one side of `egress`, each as slow as what `egress` explains,
-// in the same steps. The slowest link of a ring sets its pace, so that of the card holds for all. Empty where there is
-// more than one side, or it is not known to be slow against siblings. O(channels).
+// Ring operations over hosts that are held against none but those that pass the one side of `egress` as they do: each
+// as slow as what `egress` explains, in the same steps. The slowest link of a ring sets its pace, so that of the card
+// holds for all. Empty where there is more than one side, or it is not known to be slow against siblings. O(channels).
 [[nodiscard]] std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels,
                                                    const Egress& egress);
 
