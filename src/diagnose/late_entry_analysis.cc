@@ -65,6 +65,22 @@ std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s) {
   return late;
 }
 
+Nanos SpreadOf(std::vector<Nanos> values) {
+  const Nanos middle = Median(values);
+  for (Nanos& x : values) x -= middle;
+  return DeviationOf(std::move(values));
+}
+
+// Whether what ranks are later by in other steps tells of the window's first step as well. Not where most of them are
+// far closer together without it: they all came from one point, as when a recording begins behind a synchronisation.
+// Values by rank, of those that are known.
+bool PlacesTell(const std::vector<Nanos>& first, const std::vector<Nanos>& usual) {
+  constexpr Nanos kFar = 4;
+  std::vector<Nanos> beyond(first);
+  for (size_t i = 0; i < beyond.size(); ++i) beyond[i] -= usual[i];
+  return first.size() < 4 || SpreadOf(first) * kFar >= SpreadOf(std::move(beyond));
+}
+
 // The same at the first operation of the window, beyond what the rank is later by in other steps anyway; and what that
 // varies by (DeviationOf), 0 where too few steps tell.
 struct Meeting {
@@ -82,13 +98,17 @@ std::vector<Meeting> FirstMeetings(const Job& job) {
     }
   }
   std::vector<Meeting> out(late.size());
+  std::vector<Nanos> first, usual;
   for (size_t r = 0; r < late.size(); ++r) {
     out[r].late = late[r] == kNoValue ? 0 : late[r];
     if (others[r].size() < kEnough) continue;
-    const Nanos usual = Median(others[r]);
-    out[r].late -= usual;
-    for (Nanos& x : others[r]) x -= usual;
-    out[r].noise = DeviationOf(std::move(others[r]));
+    first.push_back(out[r].late);
+    usual.push_back(Median(others[r]));
+    out[r].noise = SpreadOf(others[r]);
+  }
+  if (!PlacesTell(first, usual)) return out;
+  for (size_t r = 0, known = 0; r < late.size(); ++r) {
+    if (others[r].size() >= kEnough) out[r].late -= usual[known++];
   }
   return out;
 }
@@ -185,15 +205,19 @@ std::vector<Skew> Skews(const Job& job) {
     }
   }
   std::vector<char> known(job.num_ranks(), 0);
+  std::vector<Nanos> firsts, places;
   for (size_t r = 0; r < out.size(); ++r) {
     if (starts_here[r] == kNoValue) continue;
     out[r].first = starts_here[r] - usual;
     if (others[r].size() < 3) continue;  // too few to tell a place in the program from chance
     known[r] = 1;
     out[r].usual = Median(others[r]);
-    std::vector<Nanos> away;
-    for (const Nanos x : others[r]) away.push_back(x - out[r].usual);
-    out[r].noise = DeviationOf(std::move(away));
+    firsts.push_back(out[r].first);
+    places.push_back(out[r].usual);
+    out[r].noise = SpreadOf(std::move(others[r]));
+  }
+  if (!PlacesTell(firsts, places)) {
+    for (Skew& skew : out) skew.usual = 0;
   }
   // Their places taken into account.
   std::vector<Nanos> late;
@@ -253,16 +277,17 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     // Of a few steps what it is slower by is not known that well.
     const Nanos allowed = job.num_steps() < 4 ? 2 * slower : slower;
     const bool begins_late = by - allowed >= least && shows;
-    const Nanos amount = (meets_late && !begins_late ? std::min(began, met[r].late) : by) - slower;
+    const Nanos amount = meets_late && !begins_late ? std::min(began, met[r].late) : by;
     if (amount > 0) amounts.emplace_back(r, amount);
     if (!begins_late && !meets_late) continue;
     late.push_back(r);
-    most = std::max(most, amount + slower);
+    most = std::max(most, amount);
     candidate.noise = std::max({candidate.noise, begins_late ? skews[r].noise : met[r].noise, Nanos{1}});
     residual = std::max(residual, ResidualOf(job, r));
   }
   if (late.empty()) return;
-  // As if all had entered together: those of which it is not believed move, too, but by no more than the others do.
+  // As if all had entered together: those of which it is not believed (they may be late for being slow) move, too, but
+  // by no more than the others do.
   for (const auto& [r, amount] : amounts) candidate.edit.starts.push_back({r, start[r] - std::min(amount, most)});
   report::Finding& finding = candidate.finding;
   finding.cause = "late-entry";

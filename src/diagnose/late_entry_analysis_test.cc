@@ -12,13 +12,13 @@ namespace {
 
 // Two tp pairs, and all four in dp, six steps. Every rank works 50 ms to its tp all-reduce and 80 ms in the rest of the
 // step, which for ranks 0 and 1 lie before the dp all-reduce; of ranks 2 and 3 the last 30 lie behind it. So these
-// begin every step 30 ms after the others, and come to tp 30 ms after them, though nobody waits for them. `late` on
-// top, before the first step.
-std::vector<pattern::RankPattern> Make(Nanos late, Nanos place = Ms(30), int per_host = 4) {
+// begin every step 30 ms (`place`) after the others, and come to tp 30 ms after them, though nobody waits for them. The
+// first one each begins at its place in `begin`.
+std::vector<pattern::RankPattern> MakeEach(const std::vector<Nanos>& begin, Nanos place, int per_host = 4) {
   MadeMesh mesh({.ranks = 4, .per_host = per_host});
   const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
   const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
-  for (const int r : {2, 3}) mesh.Delay(r, place + late);
+  for (int r = 0; r < 4; ++r) mesh.Delay(r, begin[static_cast<size_t>(r)]);
   for (int s = 0; s < 6; ++s) {
     mesh.Step();
     mesh.ComputeAll(Ms(50));
@@ -28,6 +28,11 @@ std::vector<pattern::RankPattern> Make(Nanos late, Nanos place = Ms(30), int per
     for (const int r : {2, 3}) mesh.Compute(r, place);
   }
   return mesh.Make();
+}
+
+// The first one, too, at their places, ranks 2 and 3 `late` on top.
+std::vector<pattern::RankPattern> Make(Nanos late, Nanos place = Ms(30), int per_host = 4) {
+  return MakeEach({0, 0, place + late, place + late}, place, per_host);
 }
 
 TEST(LateEntry, ARanksUsualPlaceInTheProgramIsNotLateness) {
@@ -43,6 +48,18 @@ TEST(LateEntry, WhatComesOnTopOfItIs) {
   EXPECT_EQ(d.findings[0].scope.ranks, (std::vector<RankId>{2, 3}));
   EXPECT_NEAR(static_cast<double>(d.findings[0].recoverable_per_step), 40e6 / 6, 1e4);
   EXPECT_EQ(d.findings[0].worst_step, Ms(40));
+}
+
+TEST(LateEntry, WhereAllBeganTogetherTheirPlacesInLaterStepsTellNothing) {
+  // The recording begins behind a barrier: three ranks begin at once, and rank 1 comes 8 ms after them, which the
+  // meeting of its pair shows. Were places of 30 ms taken off, ranks 2 and 3 would be early and rank 0 late as well.
+  Look look(MakeEach({0, Ms(8), 0, 0}, Ms(30)));
+  const std::vector<Candidate> found = look.Run(RunLateEntryAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, std::vector<RankId>{1});
+  EXPECT_EQ(found[0].excess.front(), Ms(8));
+  Look nobody(MakeEach({0, 0, 0, 0}, Ms(30)));
+  EXPECT_TRUE(nobody.Run(RunLateEntryAnalysis).candidates.empty());
 }
 
 // Of one step nothing tells where a rank usually begins but the steps beside it, selected or not.
@@ -263,6 +280,26 @@ TEST(LateEntry, ASlowRankWasSlowBeforeTheWindowToo) {
   // It needs 20 ms more in every step, and came 20 ms late: the step before was like the others.
   EXPECT_FALSE(IsLateEntry(Ms(20), Ms(120), Ms(120)));
   EXPECT_TRUE(IsLateEntry(Ms(20), Ms(100), Ms(100)));
+}
+
+TEST(LateEntry, WithOthersLateASlowRankIsTakenToHaveComeLateWithThem) {
+  // Ranks 1 and 2 come 40 ms late, and rank 3, which needs 20 ms more in every step, 30 ms: it alone would be called 10
+  // ms late. The first meeting is its, at 150 ms; had all come with rank 0, at 120. Were it as quick as the others: at
+  // 140 and 100. Between 30 and 40 ms in six steps.
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  const Nanos late[] = {0, Ms(40), Ms(40), Ms(30)};
+  for (int r = 0; r < 4; ++r) mesh.Delay(r, late[r]);
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, Ms(r == 3 ? 120 : 100));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  const Diagnosis d = Diagnose(mesh.Make());
+  ASSERT_EQ(d.findings.size(), 2U);
+  EXPECT_EQ(d.findings[0].cause, "slow-device");
+  EXPECT_EQ(d.findings[1].cause, "late-entry");
+  EXPECT_NEAR(static_cast<double>(d.findings[1].recoverable_per_step), 35e6 / 6, 1e4);
 }
 
 }  // namespace
