@@ -259,7 +259,12 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const std::vector<Meeting> met = FirstMeetings(job);
   std::vector<size_t> late;
   Nanos residual = 0, most = 0;
-  std::vector<std::pair<size_t, Nanos>> amounts;  // by rank index
+  struct Move {
+    size_t rank = 0;   // index
+    Nanos by = 0;      // what it is late by
+    Nanos slower = 0;  // what of that being slow explains
+  };
+  std::vector<Move> moves;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
     const Nanos by = skews[r].first - skews[r].usual;
@@ -278,7 +283,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const Nanos allowed = job.num_steps() < 4 ? 2 * slower : slower;
     const bool begins_late = by - allowed >= least && shows;
     const Nanos amount = meets_late && !begins_late ? std::min(began, met[r].late) : by;
-    if (amount > 0) amounts.emplace_back(r, amount);
+    if (amount > 0) moves.push_back({r, amount, slower});
     if (!begins_late && !meets_late) continue;
     late.push_back(r);
     most = std::max(most, amount);
@@ -286,9 +291,12 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     residual = std::max(residual, ResidualOf(job, r));
   }
   if (late.empty()) return;
-  // As if all had entered together: those of which it is not believed (they may be late for being slow) move, too, but
-  // by no more than the others do.
-  for (const auto& [r, amount] : amounts) candidate.edit.starts.push_back({r, start[r] - std::min(amount, most)});
+  // As if all had entered together: those of which it is not believed move, too, but by no more than the others do.
+  // That a slow one is late for being slow is the simpler where one rank is late, not where several are.
+  for (const Move& move : moves) {
+    const Nanos by = std::min(late.size() > 1 ? move.by : move.by - move.slower, most);
+    if (by > 0) candidate.edit.starts.push_back({move.rank, start[move.rank] - by});
+  }
   report::Finding& finding = candidate.finding;
   finding.cause = "late-entry";
   FillScope(job, late, &finding.scope);

@@ -44,7 +44,10 @@ class Fitter {
     centre_.resize(rounds.size());
     spread_.resize(rounds.size());
     narrow_.resize(rounds.size());
-    for (size_t r = 0; r < rounds.size(); ++r) narrow_[r] = std::pow(ClockRounds::kOfDevices / rounds.deviation[r], 2);
+    for (size_t r = 0; r < rounds.size(); ++r) {
+      const double variance = std::pow(rounds.deviation[r], 2) + (rounds.alike[r] - 1) * std::pow(rounds.lasting[r], 2);
+      narrow_[r] = std::pow(ClockRounds::kOfDevices, 2) / variance;
+    }
   }
 
   ClockFits Fit() {

@@ -36,6 +36,9 @@ struct ClockRounds {
   // Per round: so far apart its ends may lie the same way each time, ns; a residual is no less.
   std::vector<double> lasting;
   std::vector<int32_t> operations;  // per round: how many it rests on
+  // Per round: how many rounds, itself among them, may have their ends apart the same way as it. All of them together
+  // tell no more than one without other error.
+  std::vector<int32_t> alike;
 
   static constexpr double kOfDevices = 5e3;  // ns: ends of a short operation on devices
   void Close(double of_ends = kOfDevices, double each_time = 0, Nanos of_all = 0, int32_t rests_on = 1) {
@@ -44,6 +47,7 @@ struct ClockRounds {
     lasting.push_back(each_time);
     bias.push_back(of_all);
     operations.push_back(rests_on);
+    alike.push_back(1);
   }
   [[nodiscard]] size_t size() const { return begin.size() - 1; }
 };

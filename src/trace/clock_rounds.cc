@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "trace/clock_delays.h"
 #include "trace/comm_sequence.h"
@@ -73,6 +74,7 @@ class RoundCollector {
         }
       }
     }
+    for (size_t r = 0; r < kind_.size(); ++r) rounds_.alike[r] = of_kind_[kind_[r]];
     AddMessages();
     return std::move(rounds_);
   }
@@ -129,6 +131,20 @@ class RoundCollector {
     const double of_duration = kOfDuration * static_cast<double>(shortest);
     const double apart = std::hypot(on_device ? ClockRounds::kOfDevices : kOfHosts, of_duration);
     rounds_.Close(apart, on_device ? kOfDurationEachTime * static_cast<double>(shortest) : apart);
+    kind_.push_back(KindOfLastRound(collective.op));
+    ++of_kind_[kind_.back()];
+  }
+
+  // What a slow link between hosts does to one operation it does to all of the kind that run over the same hosts for
+  // about as long, be it in other groups.
+  [[nodiscard]] uint64_t KindOfLastRound(CommOp op) const {
+    constexpr uint64_t kFnvOffset = 14695981039346656037U, kFnvPrime = 1099511628211U;
+    uint64_t kind = (kFnvOffset ^ static_cast<uint64_t>(op)) * kFnvPrime;
+    kind = (kind ^ static_cast<uint64_t>(std::ilogb(rounds_.deviation.back()))) * kFnvPrime;
+    for (auto i = static_cast<size_t>(rounds_.begin[rounds_.size() - 1]); i < rounds_.readings.size(); ++i) {
+      kind = (kind ^ static_cast<uint64_t>(rounds_.readings[i].clock)) * kFnvPrime;
+    }
+    return kind;
   }
 
   [[nodiscard]] bool IsMessage(const Collective& collective) const {
@@ -188,6 +204,8 @@ class RoundCollector {
   };
   std::vector<Member> members_;
   ClockRounds rounds_;
+  std::vector<uint64_t> kind_;                     // per round
+  std::unordered_map<uint64_t, int32_t> of_kind_;  // how many rounds
   DelayRounds delays_;
   std::vector<Ends> messages_;
 };
