@@ -2,6 +2,8 @@
 #include "diagnose/ring_fit.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -10,97 +12,276 @@
 namespace headway::diagnose {
 namespace {
 
-constexpr double kLeftOver = 0.1;  // of the squares, at most
-constexpr double kAsWell = 2;      // times the best's squares
+using trace::CommOp;
+
+constexpr double kLeftOver = 0.1;        // of the squares, at most
+constexpr double kAsWell = 5;            // times the best's squares,
+constexpr double kAsWellAtAll = 0.02;    // or so much of all: another that leaves no more does as well
+constexpr double kMostOfTransfer = 1.5;  // that a link's hops all round take
+constexpr double kLeastKept = 0.01;      // of a pattern's squares: what offsets explain to more than that tells nothing
+constexpr double kLeastFree = 4;         // ends beyond what is fitted
+constexpr double kOwnHop = 0.05;         // of the longest kind's squares: kinds of less share its hop
 constexpr size_t kLeastCalls = 6;
+constexpr size_t kMostWork = size_t{1} << 22U;
+constexpr int kMostSweeps = 100;
+constexpr size_t kNoPlace = SIZE_MAX;
+constexpr std::array kOps{CommOp::kAllReduce, CommOp::kAllGather, CommOp::kReduceScatter};
 
-// Place in the ring of each member of a host, by clock.
-using Hosts = std::map<int32_t, std::vector<size_t>>;
+using Column = std::vector<double>;  // one value per end
 
-// Takes the mean of each host out of its members' values.
-void Centre(const Hosts& hosts, std::vector<double>* values) {
-  for (const auto& [clock, places] : hosts) {
-    double sum = 0;
-    for (const size_t i : places) sum += (*values)[i];
-    for (const size_t i : places) (*values)[i] -= sum / static_cast<double>(places.size());
+// Calls of one ring that take about as long: their ends in the middle.
+struct Ends {
+  size_t ring = 0;      // index into the rings
+  double transfer = 0;  // ns, median
+  double scatter = 0;   // ns: what an end varies by between calls
+  size_t begin = 0;     // of its members' values in a column, in the ring's order
+};
+
+// The place of the sender in each ring; kNoPlace where the ring does not pass this way.
+using Way = std::vector<size_t>;
+
+class Fitter {
+ public:
+  Fitter(const Job& job, std::span<const Ring> rings) : job_(job), rings_(rings) {
+    for (size_t k = 0; k < rings.size(); ++k) AddEnds(k);
+    AssignColumns();
   }
-}
 
-// By place in the ring: the middle over the calls of how much later than its host's members on average one ends;
-// `scatter`: what that varies by. Empty where too few calls have all members.
-std::vector<double> EndsOf(const Job& job, std::span<const size_t> ring, std::span<const size_t> collectives,
-                           const Hosts& hosts, double* scatter) {
-  std::map<int32_t, size_t> place_of;
-  for (size_t i = 0; i < ring.size(); ++i) place_of[static_cast<int32_t>(ring[i])] = i;
-  std::vector<std::vector<Nanos>> ends(ring.size());
-  for (const size_t c : collectives) {
-    const auto& members = job.comms.collectives[c].members;
-    if (members.size() != ring.size()) continue;
-    std::vector<double> of_call(ring.size(), 0);
-    Nanos origin = 0;  // doubles hold differences only
-    for (const trace::CollectiveMember& member : members) {
-      const auto at = place_of.find(member.rank_index);
-      if (at == place_of.end()) return {};
-      const auto rank = static_cast<size_t>(member.rank_index);
-      const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[rank])];
-      const auto& rows = job.ranks[rank].comms.instances;
-      const Nanos end = Align(clock, rows[static_cast<size_t>(member.instance)].end);
-      if (origin == 0) origin = end;
-      of_call[at->second] = static_cast<double>(end - origin);
+  std::optional<RingFit> Fit() {
+    const std::vector<Way> ways = Ways();
+    if (ends_.empty() || ways.size() * ends_of_.size() > kMostWork) return std::nullopt;
+    Column ends = ends_of_;
+    Centre(&ends);
+    const double all = Squares(ends);
+    const double free = static_cast<double>(ends.size() - ends_.size()) - static_cast<double>(CountClocks() - 1);
+    std::vector<std::pair<double, size_t>> left;  // of the squares, by way
+    std::vector<std::array<double, kOps.size()>> hops(ways.size());
+    for (size_t w = 0; w < ways.size(); ++w) left.emplace_back(Left(ways[w], ends, all, free, &hops[w]), w);
+    std::partial_sort(left.begin(), left.begin() + static_cast<ptrdiff_t>(std::min<size_t>(2, left.size())),
+                      left.end());
+    if (left.empty() || left[0].first > kLeftOver) return std::nullopt;
+    if (left.size() > 1 && left[1].first < std::max(kAsWellAtAll, kAsWell * left[0].first)) return std::nullopt;
+    return Publish(ways[left[0].second], hops[left[0].second]);
+  }
+
+ private:
+  [[nodiscard]] int32_t ClockOf(size_t rank) const { return job_.comms.clock_of_rank[rank]; }
+
+  // Ends of the calls with all members.
+  void AddEnds(size_t k) {
+    const Ring& ring = rings_[k];
+    std::map<int32_t, size_t> place_of;
+    for (size_t i = 0; i < ring.members.size(); ++i) place_of[static_cast<int32_t>(ring.members[i])] = i;
+    std::vector<std::pair<Nanos, size_t>> by_length;
+    for (const size_t c : ring.channel->calls) {
+      if (job_.comms.collectives[c].members.size() != ring.members.size()) continue;
+      by_length.emplace_back(TransferTime(job_, c), c);
     }
-    Centre(hosts, &of_call);
-    for (size_t i = 0; i < ring.size(); ++i) ends[i].push_back(static_cast<Nanos>(of_call[i]));
+    std::sort(by_length.begin(), by_length.end());
+    for (size_t from = 0, to = 0; from < by_length.size(); from = to) {
+      while (to < by_length.size() && by_length[to].first <= 2 * by_length[from].first) ++to;
+      AddAlike(k, place_of, std::span(by_length).subspan(from, to - from));
+    }
   }
-  if (ends.front().size() < kLeastCalls) return {};
-  std::vector<double> out;
-  std::vector<Nanos> away;
-  for (const std::vector<Nanos>& of_member : ends) {
-    const Nanos middle = Median(of_member);
-    for (const Nanos x : of_member) away.push_back(x - middle);
-    out.push_back(static_cast<double>(middle));
-  }
-  *scatter = static_cast<double>(DeviationOf(std::move(away)));
-  return out;
-}
 
-double Squares(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double x : values) sum += x * x;
-  return sum;
-}
+  // Those of calls that take about as long.
+  void AddAlike(size_t k, const std::map<int32_t, size_t>& place_of, std::span<const std::pair<Nanos, size_t>> calls) {
+    if (calls.size() < kLeastCalls) return;
+    std::vector<std::vector<Nanos>> ends(place_of.size());
+    std::vector<Nanos> away;
+    for (const auto& [transfer, c] : calls) {
+      Nanos origin = 0;  // doubles hold differences only
+      for (const trace::CollectiveMember& member : job_.comms.collectives[c].members) {
+        const auto rank = static_cast<size_t>(member.rank_index);
+        const trace::HostClock& clock = job_.comms.clocks[static_cast<size_t>(ClockOf(rank))];
+        const Nanos end = Align(clock, job_.ranks[rank].comms.instances[static_cast<size_t>(member.instance)].end);
+        if (origin == 0) origin = end;
+        ends[place_of.at(member.rank_index)].push_back(end - origin);
+      }
+    }
+    Ends out{k, static_cast<double>(calls[calls.size() / 2].first), 0, ends_of_.size()};
+    for (const std::vector<Nanos>& of_member : ends) {
+      const Nanos middle = Median(of_member);
+      for (const Nanos x : of_member) away.push_back(x - middle);
+      ends_of_.push_back(static_cast<double>(middle));
+    }
+    out.scatter = static_cast<double>(DeviationOf(std::move(away)));
+    ends_.push_back(out);
+  }
+
+  // Short operations tell of the clocks, not of a hop of their own.
+  void AssignColumns() {
+    std::array<double, kOps.size()> squares{};
+    for (const Ends& e : ends_) {
+      const auto n = static_cast<double>(rings_[e.ring].members.size());
+      squares[OpOf(e)] += n * std::pow(HopOf(e) * n, 2);
+    }
+    const auto longest = std::max_element(squares.begin(), squares.end());
+    for (size_t k = 0; k < kOps.size(); ++k) {
+      column_of_[k] = squares[k] < kOwnHop * *longest ? static_cast<size_t>(longest - squares.begin()) : k;
+    }
+  }
+  [[nodiscard]] size_t OpOf(const Ends& e) const {
+    return static_cast<size_t>(std::find(kOps.begin(), kOps.end(), rings_[e.ring].channel->op) - kOps.begin());
+  }
+
+  [[nodiscard]] size_t CountClocks() const {
+    std::map<int32_t, int> clocks;
+    for (const Ends& e : ends_) {
+      for (const size_t rank : rings_[e.ring].members) clocks[ClockOf(rank)] = 1;
+    }
+    return clocks.size();
+  }
+
+  // Those out of each rank, and out of each host that every ring leaves but once.
+  [[nodiscard]] std::vector<Way> Ways() const {
+    std::map<std::pair<bool, size_t>, Way> of;  // of a host, which; of a rank, which
+    std::vector<std::pair<bool, size_t>> twice;
+    for (size_t k = 0; k < rings_.size(); ++k) {
+      const std::vector<size_t>& members = rings_[k].members;
+      for (size_t i = 0; i < members.size(); ++i) {
+        const auto clock = static_cast<size_t>(ClockOf(members[i]));
+        const auto enter = [&](bool is_host, size_t which) {
+          Way& way = of.try_emplace({is_host, which}, rings_.size(), kNoPlace).first->second;
+          if (way[k] != kNoPlace) twice.emplace_back(is_host, which);
+          way[k] = i;
+        };
+        enter(false, members[i]);
+        if (static_cast<size_t>(ClockOf(members[(i + 1) % members.size()])) != clock) enter(true, clock);
+      }
+    }
+    for (const auto& key : twice) of.erase(key);
+    std::vector<Way> out;
+    for (auto& [key, way] : of) out.push_back(std::move(way));
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  // What one slow way out makes of the ends of the operations of one column, with hops that take all of the transfer.
+  // An all-reduce goes round twice and ends with the second round.
+  [[nodiscard]] Column Pattern(const Way& way, size_t column) const {
+    Column out(ends_of_.size(), 0);
+    for (const Ends& e : ends_) {
+      const size_t n = rings_[e.ring].members.size();
+      if (column_of_[OpOf(e)] != column || way[e.ring] == kNoPlace) continue;
+      const double hop = HopOf(e);
+      for (size_t i = 0; i < n; ++i) {
+        out[e.begin + i] = -hop * static_cast<double>((i + n - (way[e.ring] + 1) % n) % n);
+      }
+    }
+    return out;
+  }
+  [[nodiscard]] double HopOf(const Ends& e) const {
+    const Ring& ring = rings_[e.ring];
+    const double rounds = ring.channel->op == CommOp::kAllReduce ? 2 : 1;
+    return e.transfer / rounds / static_cast<double>(ring.members.size());
+  }
+
+  // Takes the mean of each operation, which nobody knows, and of each clock, which may be off, out of the values: in
+  // turn, until neither has any.
+  void Centre(Column* values) const {
+    const size_t clocks = job_.comms.clocks.size();
+    std::vector<double> sum(clocks), count(clocks);
+    const double before = Squares(*values);
+    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+      std::fill(sum.begin(), sum.end(), 0);
+      std::fill(count.begin(), count.end(), 0);
+      for (const Ends& e : ends_) {
+        const std::vector<size_t>& members = rings_[e.ring].members;
+        double mean = 0;
+        for (size_t i = 0; i < members.size(); ++i) mean += (*values)[e.begin + i];
+        mean /= static_cast<double>(members.size());
+        for (size_t i = 0; i < members.size(); ++i) {
+          (*values)[e.begin + i] -= mean;
+          sum[static_cast<size_t>(ClockOf(members[i]))] += (*values)[e.begin + i];
+          ++count[static_cast<size_t>(ClockOf(members[i]))];
+        }
+      }
+      double moved = 0;
+      for (size_t c = 0; c < clocks; ++c) {
+        if (count[c] > 0) sum[c] /= count[c];
+        moved += sum[c] * sum[c] * count[c];
+      }
+      for (const Ends& e : ends_) {
+        const std::vector<size_t>& members = rings_[e.ring].members;
+        for (size_t i = 0; i < members.size(); ++i) {
+          (*values)[e.begin + i] -= sum[static_cast<size_t>(ClockOf(members[i]))];
+        }
+      }
+      if (moved <= 1e-9 * before) break;
+    }
+  }
+
+  static double Product(const Column& a, const Column& b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  }
+  static double Squares(const Column& values) { return Product(values, values); }
+
+  // The share of the squares of `ends` that a way leaves, with the hops that leave least, by kind of operation, as a
+  // share of the transfer; all where these make no sense. One kind after the other is made orthogonal to those before.
+  double Left(const Way& way, const Column& ends, double all, double free,
+              std::array<double, kOps.size()>* hops) const {
+    std::array<Column, kOps.size()> kept;  // of each kind what offsets and the kinds before do not explain
+    std::array<std::array<double, kOps.size()>, kOps.size()> shared{};
+    Column left = ends;
+    for (size_t k = 0; k < kOps.size(); ++k) {
+      (*hops)[k] = 0;
+      Column pattern = Pattern(way, k);
+      const double before = Squares(pattern);
+      if (before == 0) continue;
+      Centre(&pattern);
+      for (size_t j = 0; j < k; ++j) {
+        if (kept[j].empty()) continue;
+        shared[k][j] = Product(pattern, kept[j]) / Squares(kept[j]);
+        for (size_t i = 0; i < pattern.size(); ++i) pattern[i] -= shared[k][j] * kept[j][i];
+      }
+      const double squares = Squares(pattern);
+      if (squares < kLeastKept * before) return 1;
+      kept[k] = std::move(pattern);
+      (*hops)[k] = Product(left, kept[k]) / squares;
+      for (size_t i = 0; i < left.size(); ++i) left[i] -= (*hops)[k] * kept[k][i];
+      --free;
+    }
+    for (size_t k = kOps.size(); k-- > 0;) {  // back from the orthogonal ones
+      if (kept[k].empty()) continue;
+      if ((*hops)[k] <= 0 || (*hops)[k] > kMostOfTransfer) return 1;
+      for (size_t j = 0; j < k; ++j) (*hops)[j] -= shared[k][j] * (*hops)[k];
+    }
+    return free < kLeastFree ? 1 : Squares(left) / all;
+  }
+
+  [[nodiscard]] std::optional<RingFit> Publish(const Way& way, const std::array<double, kOps.size()>& hops) const {
+    RingFit out;
+    for (size_t k = 0; k < rings_.size(); ++k) {
+      if (way[k] == kNoPlace) continue;
+      const Ring& ring = rings_[k];
+      double hop = 0, scatter = 0;
+      for (const Ends& e : ends_) {
+        const double hop_of_these = HopOf(e) * hops[column_of_[OpOf(e)]];
+        if (e.ring != k || hop_of_these <= hop) continue;
+        hop = hop_of_these;
+        scatter = e.scatter;
+      }
+      if (hop <= scatter) continue;
+      const size_t n = ring.members.size();
+      out.links.push_back({ring.channel, job_.ranks[ring.members[way[k]]].meta.rank,
+                           job_.ranks[ring.members[(way[k] + 1) % n]].meta.rank, static_cast<Nanos>(hop)});
+    }
+    return out.links.empty() ? std::nullopt : std::optional(std::move(out));
+  }
+
+  const Job& job_;
+  std::span<const Ring> rings_;
+  std::vector<Ends> ends_;
+  Column ends_of_;
+  std::array<size_t, kOps.size()> column_of_{};  // by operation: whose hop it has
+};
 
 }  // namespace
 
-std::optional<RingFit> FitRing(const Job& job, std::span<const size_t> ring, std::span<const size_t> collectives) {
-  const size_t n = ring.size();
-  if (n < 4) return std::nullopt;
-  Hosts hosts;
-  for (size_t i = 0; i < n; ++i) hosts[job.comms.clock_of_rank[ring[i]]].push_back(i);
-  double scatter = 0;
-  const std::vector<double> ends = EndsOf(job, ring, collectives, hosts, &scatter);
-  if (ends.empty()) return std::nullopt;
-  std::vector<std::pair<double, double>> fits;  // by place of the sender: squares left, hop
-  for (size_t sender = 0; sender < n; ++sender) {
-    std::vector<double> before(n);  // hops that a member ends before the receiver
-    for (size_t i = 0; i < n; ++i) before[i] = -static_cast<double>((i + n - (sender + 1) % n) % n);
-    Centre(hosts, &before);
-    double product = 0;
-    for (size_t i = 0; i < n; ++i) product += before[i] * ends[i];
-    const double squares = Squares(before), hop = squares > 0 ? product / squares : 0;
-    std::vector<double> left(n);
-    for (size_t i = 0; i < n; ++i) left[i] = ends[i] - hop * before[i];
-    fits.emplace_back(hop > 0 ? Squares(left) : Squares(ends), hop);
-  }
-  const auto best = std::min_element(fits.begin(), fits.end());
-  if (best->second <= scatter || best->first > kLeftOver * Squares(ends)) return std::nullopt;
-  RingFit out;
-  out.hop = static_cast<Nanos>(best->second);
-  for (size_t i = 0; i < n; ++i) {
-    if (fits[i].first > kAsWell * best->first || fits[i].second <= 0) continue;
-    out.senders.push_back(job.ranks[ring[i]].meta.rank);
-    out.receivers.push_back(job.ranks[ring[(i + 1) % n]].meta.rank);
-  }
-  return out;
-}
+std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings) { return Fitter(job, rings).Fit(); }
 
 }  // namespace headway::diagnose

@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which link of a ring over several hosts is slow, where their clocks do not tell who ends last.
+// Which way out is slow, from the ends of all rings over several hosts together, whatever the hosts' clocks are.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "diagnose/job.h"
+#include "diagnose/channels.h"
 
 namespace headway::diagnose {
 
-struct RingFit {
-  std::vector<RankId> senders;    // over the slow link, in the order of the ring; several where all fit as well
-  std::vector<RankId> receivers;  // parallel
-  Nanos hop = 0;                  // from a member's end to that of the next one down the ring
+// One kind of ring operation of one group, and the order it goes round in.
+struct Ring {
+  const Channel* channel = nullptr;
+  std::vector<size_t> members;  // rank indices, each sends to the next one, the last to the first
 };
 
-// Over `collectives` of one group and kind whose members are `ring`, rank indices in the order in which each sends to
-// the next. Behind one slow link each member ends a hop before the one ahead of it (ring_order.h), all round from the
-// link's receiver to its sender. Held against the ends on each host apart, so no offset between clocks matters: least
-// squares over every place of the link, the ends of a host about their mean. Nothing where no place explains nine
-// tenths of what the ends differ by, or a hop is no more than what an end varies by between calls. O(members^2 + rows).
-[[nodiscard]] std::optional<RingFit> FitRing(const Job& job, std::span<const size_t> ring,
-                                             std::span<const size_t> collectives);
+struct RingFit {
+  struct Link {
+    const Channel* channel = nullptr;
+    RankId sender = -1, receiver = -1;
+    Nanos hop = 0;  // from a member's end to that of the next one down the ring, in the longest operations
+  };
+  std::vector<Link> links;  // of the rings that pass the slow way, in their order
+};
+
+// Behind one slow link each member of a ring ends a hop before the one ahead of it (ring_order.h), all round from the
+// link's receiver to its sender, and the longer an operation takes the longer is its hop. A clock that is off moves
+// all ends on its host by the same, in rings that go either way round, long or short, slow or not: least squares with
+// one offset a clock and one hop (as a share of the transfer) an operation kind, over every rank's and every host's way
+// out. Nothing where the best leaves a tenth of the squares that offsets do not explain, another one does about as
+// well, the ends tell of little more than offsets and hops, or a hop is no more than what an end varies by.
+// O((ranks + hosts) x ends x kinds of operation x sweeps), and nothing where the first two make more than 2^22.
+[[nodiscard]] std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings);
 
 }  // namespace headway::diagnose

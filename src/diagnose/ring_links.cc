@@ -40,7 +40,7 @@ struct Marked {
   const Channel* channel;
   RingOrder order;
   RankId sender = -1;   // -1 = it is not known who sends to the last one
-  bool fitted = false;  // from the ends on each host (ring_fit.h), not from who ends last of all
+  bool fitted = false;  // from the ends of all rings (ring_fit.h), not from who ends last of all
 };
 
 // The member that ends first is the one that sends, whatever order a library gives its ring. Processes that share cores
@@ -72,42 +72,23 @@ std::vector<size_t> RingOf(const Job& job, const Channel& channel) {
   return out;
 }
 
-Nanos TimeOf(const Channel& channel) { return std::accumulate(channel.actual.begin(), channel.actual.end(), Nanos{0}); }
-
-// Where hosts' clocks do not tell who ends last: the one sender that suits the ends on each host in all kinds of
-// operation that take a good part of the group's time; empty where several do, one kind does not fit, or so few members
-// to a host tell that chance would fit as well.
-std::vector<Marked> FitOverHosts(const Job& job, const Channels& kinds) {
-  constexpr size_t kLeastFree = 5, kLeastFreeOfTwo = 3;  // members beyond one a host, with one kind and with two
-  constexpr size_t kMostMembers = 1024;                  // each place of the link is tried on all of them
-  std::vector<std::pair<const Channel*, RingFit>> fits;
-  std::map<RankId, size_t> suits;
-  Nanos all = 0;
-  for (const Channel* channel : kinds) all += TimeOf(*channel);
-  size_t free = SIZE_MAX;
-  for (const Channel* channel : kinds) {
-    if (!IsRing(channel->op) || channel->hosts.size() < 2 || TimeOf(*channel) * 10 < all) continue;
-    if (channel->ranks.size() > kMostMembers) return {};
-    const RingOrder order = OrderOfEnds(job, channel->calls);
-    if (order.of * 2 > static_cast<int64_t>(channel->calls.size())) return {};  // they do tell
-    const std::optional<RingFit> fit = FitRing(job, RingOf(job, *channel), channel->calls);
-    if (!fit || !IsGoodPart(job, *channel, fit->hop * static_cast<Nanos>(channel->ranks.size() - 1))) return {};
-    for (const RankId sender : fit->senders) ++suits[sender];
-    fits.emplace_back(channel, *fit);
-    free = std::min(free, channel->ranks.size() - channel->hosts.size());
+// Where hosts' clocks do not tell who ends last: the way out that suits the ends of all `channels` that are rings over
+// hosts.
+std::vector<Marked> FitOverHosts(const Job& job, const Channels& channels) {
+  std::vector<Ring> rings;
+  for (const Channel* channel : channels) {
+    if (!IsRing(channel->op) || channel->hosts.size() < 2) continue;
+    if (Ring ring{channel, RingOf(job, *channel)}; ring.members.size() >= 3) rings.push_back(std::move(ring));
   }
-  std::erase_if(suits, [&](const auto& entry) { return entry.second < fits.size(); });
-  const bool enough = !fits.empty() && free >= (fits.size() > 1 ? kLeastFreeOfTwo : kLeastFree);
-  if (!enough || suits.size() != 1) return {};
+  const std::optional<RingFit> fit = rings.empty() ? std::nullopt : FitRings(job, rings);
+  if (!fit) return {};
   std::vector<Marked> out;
-  for (const auto& [channel, fit] : fits) {
-    const RankId sender = suits.begin()->first;
-    const auto at = std::find(fit.senders.begin(), fit.senders.end(), sender) - fit.senders.begin();
+  for (const RingFit::Link& link : fit->links) {
     RingOrder order;
-    order.first = sender;
-    order.last = fit.receivers[static_cast<size_t>(at)];
-    order.lag = fit.hop * static_cast<Nanos>(channel->ranks.size() - 1);
-    out.push_back({channel, order, sender, true});
+    order.first = link.sender;
+    order.last = link.receiver;
+    order.lag = link.hop * (std::ssize(link.channel->ranks) - 1);
+    if (IsGoodPart(job, *link.channel, order.lag)) out.push_back({link.channel, order, link.sender, true});
   }
   return out;
 }
@@ -362,26 +343,37 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
   RingLinks out;
   std::map<int32_t, Channels> by_group;
   for (const Channel* channel : channels) by_group[channel->group].push_back(channel);
-  std::map<Ways, SlowRings> slow;
+  std::map<int32_t, std::vector<Marked>> marked;  // by group
   const bool has_device = job.ranks.front().has_device;
   for (const auto& [group, kinds] : by_group) {
-    std::vector<Marked> marked;
+    std::vector<Marked> staggered;
     for (const Channel* channel : kinds) {
       if (!MayShowOrder(job, *channel)) continue;
       const RingOrder order = OrderOfEnds(job, channel->calls);
-      if (IsStaggered(job, *channel, order)) marked.push_back({channel, order, SenderTo(job, *channel, order)});
+      if (IsStaggered(job, *channel, order)) staggered.push_back({channel, order, SenderTo(job, *channel, order)});
     }
+    if (staggered.empty() && !has_device) staggered = FitOverHosts(job, kinds);
     // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
     // operations say the same.
-    const bool fitted = marked.empty() && !has_device;
-    if (fitted) marked = FitOverHosts(job, kinds);
-    const bool is_sure =
-        has_device || fitted ||
-        std::any_of(marked.begin(), marked.end(), [](const Marked& m) { return IsAlwaysSo(m.order); }) ||
-        ExposedPerStep(job, kinds) * 10 >= job.median_step;
-    if (!marked.empty() && is_sure) {
-      SlowRings& rings = slow[WaysOf(job, marked)];
-      rings.marked.insert(rings.marked.end(), marked.begin(), marked.end());
+    const bool is_sure = has_device || std::any_of(staggered.begin(), staggered.end(),
+                                                   [](const Marked& m) { return m.fitted || IsAlwaysSo(m.order); });
+    if (is_sure || ExposedPerStep(job, kinds) * 10 >= job.median_step) marked[group] = std::move(staggered);
+  }
+  const auto is_open = [&](int32_t group) { return marked[group].empty(); };
+  if (!has_device && std::any_of(by_group.begin(), by_group.end(), [&](const auto& g) { return is_open(g.first); })) {
+    Channels rings;  // short ones, too: they tell of the clocks
+    for (const Channel& channel : all) rings.push_back(&channel);
+    for (const Marked& m : FitOverHosts(job, rings)) {
+      const bool is_asked = std::find(channels.begin(), channels.end(), m.channel) != channels.end();
+      const auto& of_group = marked[m.channel->group];
+      if (is_asked && (of_group.empty() || of_group.front().fitted)) marked[m.channel->group].push_back(m);
+    }
+  }
+  std::map<Ways, SlowRings> slow;
+  for (const auto& [group, kinds] : by_group) {
+    if (const std::vector<Marked>& of_group = marked[group]; !of_group.empty()) {
+      SlowRings& rings = slow[WaysOf(job, of_group)];
+      rings.marked.insert(rings.marked.end(), of_group.begin(), of_group.end());
       rings.all.insert(rings.all.end(), kinds.begin(), kinds.end());
       continue;
     }
