@@ -23,9 +23,10 @@ Severity Judge(const Job& job, const Candidate& candidate, Nanos recoverable) {
   return recoverable * 5 >= job.median_step ? Severity::kCritical : Severity::kWarning;
 }
 
-// Below half a per cent of the steps it strikes a remark says nothing: every job has some. Ranks that share processors
-// with other work have more: there a single step must show two per cent, or the window half of one. What costs a rank
-// much and nobody anything yet, as the others wait for something else anyway, is worth one.
+// Below half a per cent of the steps it strikes a remark says nothing: every job has some; below a tenth where it may
+// cost any amount more. Ranks that share processors with other work have more: there a single step must show two per
+// cent, or the window half of one. What costs a rank much and nobody anything yet, as the others wait for something
+// else anyway, is worth one.
 bool SaysNothing(const Job& job, const Candidate& candidate) {
   const Finding& finding = candidate.finding;
   if (finding.severity != Severity::kInfo) return false;
@@ -41,7 +42,7 @@ bool SaysNothing(const Job& job, const Candidate& candidate) {
   const bool hidden =
       lasts && candidate.noise > 0 && sum * 50 >= job.median_step * struck && sum >= 5 * candidate.noise * struck;
   const bool shows_in_steps = whole * (has_device ? 200 : 50) >= job.median_step * struck;
-  const bool shows_over_all = finding.recoverable_per_step * 200 >= job.median_step;
+  const bool shows_over_all = finding.recoverable_per_step * (candidate.is_at_least ? 1000 : 200) >= job.median_step;
   return !shows_in_steps && !shows_over_all && !hidden;
 }
 

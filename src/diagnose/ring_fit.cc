@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "diagnose/excess.h"
@@ -17,10 +20,11 @@ using trace::CommOp;
 constexpr double kLeftOver = 0.1;        // of the squares, at most
 constexpr double kAsWell = 5;            // times the best's squares,
 constexpr double kAsWellAtAll = 0.02;    // or so much of all: another that leaves no more does as well
-constexpr double kMostOfTransfer = 1.5;  // that a link's hops all round take
+constexpr double kMostOfTransfer = 1.5;  // that a link's hops all round may take
 constexpr double kLeastKept = 0.01;      // of a pattern's squares: what offsets explain to more than that tells nothing
 constexpr double kLeastFree = 4;         // ends beyond what is fitted
-constexpr double kOwnHop = 0.05;         // of the longest kind's squares: kinds of less share its hop
+constexpr double kLong = 0.1;            // of the longest transfer
+constexpr double kPieces = 8;            // devices pass on a long message in pieces: hops of all long ones are alike
 constexpr size_t kLeastCalls = 6;
 constexpr size_t kMostWork = size_t{1} << 22U;
 constexpr int kMostSweeps = 100;
@@ -44,7 +48,12 @@ class Fitter {
  public:
   Fitter(const Job& job, std::span<const Ring> rings) : job_(job), rings_(rings) {
     for (size_t k = 0; k < rings.size(); ++k) AddEnds(k);
-    AssignColumns();
+    if (job.ranks.front().has_device) {
+      for (const Ends& e : ends_) longest_piece_ = std::max(longest_piece_, e.transfer / kPieces);
+    } else {
+      longest_piece_ = std::numeric_limits<double>::max();
+    }
+    FindLong();
   }
 
   std::optional<RingFit> Fit() {
@@ -109,17 +118,12 @@ class Fitter {
     ends_.push_back(out);
   }
 
-  // Short operations tell of the clocks, not of a hop of their own.
-  void AssignColumns() {
-    std::array<double, kOps.size()> squares{};
-    for (const Ends& e : ends_) {
-      const auto n = static_cast<double>(rings_[e.ring].members.size());
-      squares[OpOf(e)] += n * std::pow(HopOf(e) * n, 2);
-    }
-    const auto longest = std::max_element(squares.begin(), squares.end());
-    for (size_t k = 0; k < kOps.size(); ++k) {
-      column_of_[k] = squares[k] < kOwnHop * *longest ? static_cast<size_t>(longest - squares.begin()) : k;
-    }
+  // Short operations tell of the clocks, not of hops.
+  void FindLong() {
+    is_long_.assign(rings_.size(), 0);
+    double longest = 0;
+    for (const Ends& e : ends_) longest = std::max(longest, e.transfer);
+    for (const Ends& e : ends_) is_long_[e.ring] |= e.transfer >= kLong * longest ? 1 : 0;
   }
   [[nodiscard]] size_t OpOf(const Ends& e) const {
     return static_cast<size_t>(std::find(kOps.begin(), kOps.end(), rings_[e.ring].channel->op) - kOps.begin());
@@ -133,38 +137,48 @@ class Fitter {
     return clocks.size();
   }
 
-  // Those out of each rank, and out of each host that every ring leaves but once.
+  // Those out of each rank, out of each host that no ring leaves twice, and out of the same place in all groups of a
+  // kind, which is a host whose name is not known.
   [[nodiscard]] std::vector<Way> Ways() const {
-    std::map<std::pair<bool, size_t>, Way> of;  // of a host, which; of a rank, which
-    std::vector<std::pair<bool, size_t>> twice;
+    enum class Out : uint8_t { kRank, kHost, kPlace };
+    using Key = std::tuple<Out, std::string, size_t>;
+    std::map<Key, Way> of;
+    std::vector<Key> twice;
     for (size_t k = 0; k < rings_.size(); ++k) {
       const std::vector<size_t>& members = rings_[k].members;
+      const std::vector<int32_t>& ranks = rings_[k].channel->ranks;
+      const trace::JobGroup& group = job_.comms.groups[static_cast<size_t>(rings_[k].channel->group)];
       for (size_t i = 0; i < members.size(); ++i) {
         const auto clock = static_cast<size_t>(ClockOf(members[i]));
-        const auto enter = [&](bool is_host, size_t which) {
-          Way& way = of.try_emplace({is_host, which}, rings_.size(), kNoPlace).first->second;
-          if (way[k] != kNoPlace) twice.emplace_back(is_host, which);
+        const auto enter = [&](const Key& key) {
+          Way& way = of.try_emplace(key, rings_.size(), kNoPlace).first->second;
+          if (way[k] != kNoPlace) twice.push_back(key);
           way[k] = i;
         };
-        enter(false, members[i]);
-        if (static_cast<size_t>(ClockOf(members[(i + 1) % members.size()])) != clock) enter(true, clock);
+        enter({Out::kRank, "", members[i]});
+        if (static_cast<size_t>(ClockOf(members[(i + 1) % members.size()])) != clock) enter({Out::kHost, "", clock});
+        const auto place = std::lower_bound(ranks.begin(), ranks.end(), static_cast<int32_t>(members[i]));
+        enter({Out::kPlace, group.desc + std::to_string(members.size()), static_cast<size_t>(place - ranks.begin())});
       }
     }
-    for (const auto& key : twice) of.erase(key);
+    for (const Key& key : twice) of.erase(key);
     std::vector<Way> out;
-    for (auto& [key, way] : of) out.push_back(std::move(way));
+    for (auto& [key, way] : of) {
+      for (size_t k = 0; k < way.size(); ++k) way[k] = is_long_[k] != 0 ? way[k] : kNoPlace;
+      out.push_back(std::move(way));
+    }
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
   }
 
-  // What one slow way out makes of the ends of the operations of one column, with hops that take all of the transfer.
-  // An all-reduce goes round twice and ends with the second round.
-  [[nodiscard]] Column Pattern(const Way& way, size_t column) const {
+  // What one slow way out makes of the ends of one kind of operation, with hops that take all of the transfer. An
+  // all-reduce goes round twice and ends with the second round.
+  [[nodiscard]] Column Pattern(const Way& way, size_t op) const {
     Column out(ends_of_.size(), 0);
     for (const Ends& e : ends_) {
       const size_t n = rings_[e.ring].members.size();
-      if (column_of_[OpOf(e)] != column || way[e.ring] == kNoPlace) continue;
+      if (OpOf(e) != op || way[e.ring] == kNoPlace) continue;
       const double hop = HopOf(e);
       for (size_t i = 0; i < n; ++i) {
         out[e.begin + i] = -hop * static_cast<double>((i + n - (way[e.ring] + 1) % n) % n);
@@ -175,7 +189,7 @@ class Fitter {
   [[nodiscard]] double HopOf(const Ends& e) const {
     const Ring& ring = rings_[e.ring];
     const double rounds = ring.channel->op == CommOp::kAllReduce ? 2 : 1;
-    return e.transfer / rounds / static_cast<double>(ring.members.size());
+    return std::min(e.transfer, longest_piece_) / rounds / static_cast<double>(ring.members.size());
   }
 
   // Takes the mean of each operation, which nobody knows, and of each clock, which may be off, out of the values: in
@@ -247,7 +261,7 @@ class Fitter {
     }
     for (size_t k = kOps.size(); k-- > 0;) {  // back from the orthogonal ones
       if (kept[k].empty()) continue;
-      if ((*hops)[k] <= 0 || (*hops)[k] > kMostOfTransfer) return 1;
+      if ((*hops)[k] <= 0) return 1;
       for (size_t j = 0; j < k; ++j) (*hops)[j] -= shared[k][j] * (*hops)[k];
     }
     return free < kLeastFree ? 1 : Squares(left) / all;
@@ -258,15 +272,16 @@ class Fitter {
     for (size_t k = 0; k < rings_.size(); ++k) {
       if (way[k] == kNoPlace) continue;
       const Ring& ring = rings_[k];
-      double hop = 0, scatter = 0;
+      double hop = 0, scatter = 0, transfer = 0;
       for (const Ends& e : ends_) {
-        const double hop_of_these = HopOf(e) * hops[column_of_[OpOf(e)]];
+        const double hop_of_these = HopOf(e) * hops[OpOf(e)];
         if (e.ring != k || hop_of_these <= hop) continue;
         hop = hop_of_these;
         scatter = e.scatter;
+        transfer = e.transfer;
       }
-      if (hop <= scatter) continue;
       const size_t n = ring.members.size();
+      if (hop <= scatter || hop * static_cast<double>(n) > kMostOfTransfer * transfer) continue;
       out.links.push_back({ring.channel, job_.ranks[ring.members[way[k]]].meta.rank,
                            job_.ranks[ring.members[(way[k] + 1) % n]].meta.rank, static_cast<Nanos>(hop)});
     }
@@ -277,7 +292,8 @@ class Fitter {
   std::span<const Ring> rings_;
   std::vector<Ends> ends_;
   Column ends_of_;
-  std::array<size_t, kOps.size()> column_of_{};  // by operation: whose hop it has
+  double longest_piece_ = 0;   // ns: of what takes longer the hop is no longer
+  std::vector<char> is_long_;  // by ring
 };
 
 }  // namespace

@@ -29,9 +29,10 @@ struct RingFit {
 // link's receiver to its sender, and the longer an operation takes the longer is its hop. A clock that is off moves
 // all ends on its host by the same, in rings that go either way round, long or short, slow or not: least squares with
 // one offset a clock and one hop (as a share of the transfer) an operation kind, over every rank's and every host's way
-// out. Nothing where the best leaves a tenth of the squares that offsets do not explain, another one does about as
-// well, the ends tell of little more than offsets and hops, or a hop is no more than what an end varies by.
-// O((ranks + hosts) x ends x kinds of operation x sweeps), and nothing where the first two make more than 2^22.
+// out, and that at one place in all groups of a kind. A device passes a long message on in pieces: its hop grows no
+// more with the transfer. Nothing where the best leaves a tenth of the squares that offsets do not explain, another one
+// does about as well, the ends tell of little more than offsets and hops, or a hop is no more than what an end varies
+// by. O((ranks + hosts) x ends x kinds of operation x sweeps), and nothing where the first two make more than 2^22.
 [[nodiscard]] std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings);
 
 }  // namespace headway::diagnose

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "diagnose/quickest_like.h"
-#include "diagnose/ring_fit.h"
+#include "diagnose/ring_marks.h"
 #include "diagnose/ring_order.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
@@ -22,106 +22,6 @@ namespace headway::diagnose {
 namespace {
 
 using trace::CommOp;
-
-// The member a ring sends from to `receiver`. gloo's all-reduce (and the reduce-scatter made of it) sends to the rank
-// before, its all-gather to the rank after; other libraries choose their own order: -1.
-RankId RingSender(const trace::JobGroup& group, CommOp op, RankId receiver) {
-  const auto it = std::find(group.ranks.begin(), group.ranks.end(), receiver);
-  if (it == group.ranks.end()) return -1;
-  const size_t n = group.ranks.size();
-  const auto i = static_cast<size_t>(it - group.ranks.begin());
-  if (op == CommOp::kAllReduce || op == CommOp::kReduceScatter) return group.ranks[(i + 1) % n];
-  if (op == CommOp::kAllGather) return group.ranks[(i + n - 1) % n];
-  return -1;
-}
-
-// One kind of operation whose ends lie apart.
-struct Marked {
-  const Channel* channel;
-  RingOrder order;
-  RankId sender = -1;   // -1 = it is not known who sends to the last one
-  bool fitted = false;  // from the ends of all rings (ring_fit.h), not from who ends last of all
-};
-
-// The member that ends first is the one that sends, whatever order a library gives its ring. Processes that share cores
-// end in any order: of a host backend the ring it is known to use decides.
-RankId SenderTo(const Job& job, const Channel& channel, const RingOrder& order) {
-  if (job.ranks.front().has_device) return order.first;
-  return RingSender(job.comms.groups[static_cast<size_t>(channel.group)], channel.op, order.last);
-}
-
-// Whether members of a host backend's ring that end `lag` apart do so by a good part of the transfer.
-bool IsGoodPart(const Job& job, const Channel& channel, Nanos lag) {
-  constexpr Nanos kPerCent = 15;
-  return lag * 100 >= MedianTransfer(job, channel) * kPerCent;
-}
-
-// The ranks that a ring of a host backend visits, each sending to the next; empty where one has no file.
-std::vector<size_t> RingOf(const Job& job, const Channel& channel) {
-  const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(channel.group)];
-  std::vector<size_t> out;
-  for (const RankId rank : group.ranks) {
-    // By index they ascend by rank, too.
-    const auto it = std::lower_bound(channel.ranks.begin(), channel.ranks.end(), rank, [&](int32_t r, RankId wanted) {
-      return job.ranks[static_cast<size_t>(r)].meta.rank < wanted;
-    });
-    if (it == channel.ranks.end() || job.ranks[static_cast<size_t>(*it)].meta.rank != rank) return {};
-    out.push_back(static_cast<size_t>(*it));
-  }
-  if (channel.op != CommOp::kAllGather) std::reverse(out.begin(), out.end());  // it sends to the rank before
-  return out;
-}
-
-// Where hosts' clocks do not tell who ends last: the way out that suits the ends of all `channels` that are rings over
-// hosts.
-std::vector<Marked> FitOverHosts(const Job& job, const Channels& channels) {
-  std::vector<Ring> rings;
-  for (const Channel* channel : channels) {
-    if (!IsRing(channel->op) || channel->hosts.size() < 2) continue;
-    if (Ring ring{channel, RingOf(job, *channel)}; ring.members.size() >= 3) rings.push_back(std::move(ring));
-  }
-  const std::optional<RingFit> fit = rings.empty() ? std::nullopt : FitRings(job, rings);
-  if (!fit) return {};
-  std::vector<Marked> out;
-  for (const RingFit::Link& link : fit->links) {
-    RingOrder order;
-    order.first = link.sender;
-    order.last = link.receiver;
-    order.lag = link.hop * (std::ssize(link.channel->ranks) - 1);
-    if (IsGoodPart(job, *link.channel, order.lag)) out.push_back({link.channel, order, link.sender, true});
-  }
-  return out;
-}
-
-// Two members are a ring if a network lies between them: on one host whoever has less of a core ends later.
-bool MayShowOrder(const Job& job, const Channel& channel) {
-  if (!IsRing(channel.op) || channel.ranks.size() < 2) return false;
-  const auto knows_host = [&](int32_t r) { return job.ranks[static_cast<size_t>(r)].comms.host_known; };
-  const bool over_hosts =
-      channel.hosts.size() == 2 && std::all_of(channel.ranks.begin(), channel.ranks.end(), knows_host);
-  return channel.ranks.size() > 2 || over_hosts;
-}
-
-bool IsAlwaysSo(const RingOrder& order) {
-  return order.TellsBoth() && order.times_last * 10 >= order.of * 9 && order.times_first * 10 >= order.of_first * 9;
-}
-
-// Chance, size and share: as good as never by chance, most of the time (of thousands of operations a habit that is none
-// of the network's shows as well), and late by a good part of the transfer itself. A device's ring must show the
-// sender, too, and be apart by more than healthy ones are. Of two members one is always last, and be it by what their
-// clocks are off: nearly all operations have to say so.
-bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order) {
-  if (!order.TellsLast() || order.times_last * 2 < order.of) return false;
-  const bool is_told = IsAlwaysSo(order) && order.of * 2 >= static_cast<int64_t>(channel.calls.size());
-  if (channel.ranks.size() == 2 && !is_told) return false;
-  const Nanos transfer = MedianTransfer(job, channel);
-  if (!job.ranks.front().has_device) {
-    // Threads taken for one group whose members belong to several.
-    const bool is_beyond = channel.op == CommOp::kAllReduce && order.times_beyond * 2 > order.of;
-    return IsGoodPart(job, channel, order.lag) && !is_beyond;
-  }
-  return order.TellsBoth() && order.lag >= RingOrder::kLeastLag && order.lag * 100 >= transfer * 4;
-}
 
 // Groups whose ends say the same: one slow way may serve them all.
 struct SlowRings {
@@ -237,6 +137,18 @@ std::string Ranks(const std::set<RankId>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + FormatRanks(std::vector<RankId>(ranks.begin(), ranks.end()), 8);
 }
 
+// One rank, or ranks of one host.
+bool AreOfOneCard(const Job& job, const std::set<RankId>& senders) {
+  std::set<int32_t> clocks;
+  bool known = true;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (senders.count(job.ranks[r].meta.rank) == 0) continue;
+    clocks.insert(job.comms.clock_of_rank[r]);
+    known = known && job.ranks[r].comms.host_known;
+  }
+  return senders.size() == 1 || (known && clocks.size() == 1);
+}
+
 // Who receives over the slowest link, and where known who sends.
 Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all) {
   constexpr size_t kMostRows = 4;
@@ -266,14 +178,14 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
          Counted(static_cast<int64_t>(m.channel->calls.size()), "operation") + " of " + NameOf(job, *m.channel)});
   }
   const bool side_by_side = members.size() > 1;
-  // Two kinds that run round one ring in opposite directions and agree on the sender settle it.
+  // Two kinds that run round one ring in opposite directions and agree on the sender, or on its host, settle it.
   const bool both_ways = std::any_of(receivers_of.begin(), receivers_of.end(),
                                      [](const auto& of_group) { return of_group.second.size() > 1; });
-  if (senders.size() == 1 && both_ways) {
+  if (both_ways && AreOfOneCard(job, senders)) {
     finding.scope.ranks.assign(senders.begin(), senders.end());
     finding.confidence = report::Confidence::kLikely;
     finding.confidence_reason = "two kinds of collective that run in opposite directions point at the same sender";
-    finding.headline = "the link out of rank " + std::to_string(*senders.begin());
+    finding.headline = "the link out of " + Ranks(senders);
   } else {
     finding.confidence = report::Confidence::kSuspected;
     finding.confidence_reason = "from the order of ends alone; link counters or a pairwise test would prove it";
@@ -334,6 +246,7 @@ std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
   RemoveStagger(job, marked, {}, &candidate);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   candidate.at_most_info = true;
+  candidate.is_at_least = true;
   return candidate;
 }
 
@@ -343,32 +256,8 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
   RingLinks out;
   std::map<int32_t, Channels> by_group;
   for (const Channel* channel : channels) by_group[channel->group].push_back(channel);
-  std::map<int32_t, std::vector<Marked>> marked;  // by group
+  std::map<int32_t, std::vector<Marked>> marked = MarkRings(job, by_group, all);
   const bool has_device = job.ranks.front().has_device;
-  for (const auto& [group, kinds] : by_group) {
-    std::vector<Marked> staggered;
-    for (const Channel* channel : kinds) {
-      if (!MayShowOrder(job, *channel)) continue;
-      const RingOrder order = OrderOfEnds(job, channel->calls);
-      if (IsStaggered(job, *channel, order)) staggered.push_back({channel, order, SenderTo(job, *channel, order)});
-    }
-    if (staggered.empty() && !has_device) staggered = FitOverHosts(job, kinds);
-    // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
-    // operations say the same.
-    const bool is_sure = has_device || std::any_of(staggered.begin(), staggered.end(),
-                                                   [](const Marked& m) { return m.fitted || IsAlwaysSo(m.order); });
-    if (is_sure || ExposedPerStep(job, kinds) * 10 >= job.median_step) marked[group] = std::move(staggered);
-  }
-  const auto is_open = [&](int32_t group) { return marked[group].empty(); };
-  if (!has_device && std::any_of(by_group.begin(), by_group.end(), [&](const auto& g) { return is_open(g.first); })) {
-    Channels rings;  // short ones, too: they tell of the clocks
-    for (const Channel& channel : all) rings.push_back(&channel);
-    for (const Marked& m : FitOverHosts(job, rings)) {
-      const bool is_asked = std::find(channels.begin(), channels.end(), m.channel) != channels.end();
-      const auto& of_group = marked[m.channel->group];
-      if (is_asked && (of_group.empty() || of_group.front().fitted)) marked[m.channel->group].push_back(m);
-    }
-  }
   std::map<Ways, SlowRings> slow;
   for (const auto& [group, kinds] : by_group) {
     if (const std::vector<Marked>& of_group = marked[group]; !of_group.empty()) {
@@ -382,7 +271,12 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
     }
     out.unexplained.insert(out.unexplained.end(), kinds.begin(), kinds.end());
   }
-  for (const auto& [ways, rings] : slow) out.candidates.push_back(MakeSlowLink(job, rings, all));
+  for (const auto& [ways, rings] : slow) {
+    out.candidates.push_back(MakeSlowLink(job, rings, all));
+    // That a library's rings go by rank is not known.
+    const bool is_hint = has_device && rings.marked.front().fitted;
+    out.candidates.back().at_most_info = out.candidates.back().is_at_least = is_hint;
+  }
   return out;
 }
 

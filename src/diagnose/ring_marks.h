@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings whose members end as behind a slow link.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "diagnose/channel_cost.h"
+#include "diagnose/ring_order.h"
+
+namespace headway::diagnose {
+
+// One kind of operation whose ends lie apart.
+struct Marked {
+  const Channel* channel;
+  RingOrder order;
+  RankId sender = -1;   // -1 = it is not known who sends to the last one
+  bool fitted = false;  // from the ends of all rings (ring_fit.h), not from who ends last of all
+};
+
+// By group, its operations whose ends tell of a slow link: the member that ends last does so as good as never by chance
+// and late by a good part of the transfer, or, where clocks do not tell who that is, the ends of all rings over hosts
+// fit one slow way out. Groups without any have none. `by_group`: the operations asked for, by group; `all`: what else
+// tells of the clocks. O(members) beside the fit (ring_fit.h).
+[[nodiscard]] std::map<int32_t, std::vector<Marked>> MarkRings(const Job& job,
+                                                               const std::map<int32_t, Channels>& by_group,
+                                                               const std::vector<Channel>& all);
+
+}  // namespace headway::diagnose
