@@ -16,6 +16,7 @@ struct Candidate {
   Nanos noise = 0;            // per step: below twice this a cause is at most info
   bool at_most_info = false;  // the analysis itself does not claim more
   bool is_at_least = false;   // what it costs is not known, only that it is no less than what `edit` brings
+  bool of_all_alike = false;  // what all its ranks take beyond their other steps: one's excess over peers is not in it
   std::string other;          // of two functions that share the excess the second one, with which scope.function ends
   std::string of_one;         // where it speaks of several ranks: what was said of `speaker` alone
   size_t speaker = 0;         // rank index

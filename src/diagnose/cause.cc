@@ -97,11 +97,12 @@ Cause Paused(const CauseContext& context) {
       "(record stacks to tell)"};
 }
 
-// A hole shorter than the longest kernel does not show as the longest stretch.
+// A hole shorter than the longest kernel, or than a batch or a checkpoint takes, does not show as the longest stretch.
 Cause StoodStill(const Explanation& why, const CauseContext& context) {
   Cause cause = Paused(context);
-  cause.sentence = "The device stood idle for " + FormatDuration(why.by_class[static_cast<size_t>(WorkClass::kIdle)]) +
-                   " while its host recorded nothing" +
+  const std::string idle = FormatDuration(why.by_class[static_cast<size_t>(WorkClass::kIdle)]);
+  cause.sentence = (context.has_device ? "The device stood idle for " + idle + " while its host recorded nothing"
+                                       : "Its driving thread recorded nothing for " + idle + " longer") +
                    (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same");
   return cause;
 }
@@ -221,7 +222,7 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
   }
-  if (context.has_device && context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
+  if (context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
       (why.function.empty() || why.function.front() == '(') &&
       why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
     return StoodStill(why, context);

@@ -143,6 +143,32 @@ TEST(OwnTime, AStepThatAPauseTookIsNotPricedTwice) {
   }
 }
 
+TEST(OwnTime, APauseShorterThanWhatEveryRankWaitsForIsOneAllTheSame) {
+  // Of a host backend: all wait 300 ms for a batch, in one piece; rank 2 records nothing for 100 ms, in step 5 or in
+  // all.
+  const auto cause = [](bool always) {
+    MadeMesh mesh({.ranks = 4, .device = false});
+    const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+    for (int s = 0; s < 12; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(100));
+      for (int r = 0; r < 4; ++r) {
+        mesh.Work(r, WorkClass::kInput, "train.py(7): read_shard", Ms(300));
+        mesh.StepOf(r).longest_stretch = Ms(300);
+      }
+      if (always || s == 5) mesh.Work(2, WorkClass::kIdle, "(nothing recorded)", Ms(100));
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    Look look(mesh.Make());
+    const std::vector<Candidate> found = look.Run(RunOwnTimeAnalysis).candidates;
+    EXPECT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.at(0).finding.scope.ranks, std::vector<RankId>{2});
+    return found.at(0).finding.cause;
+  };
+  EXPECT_EQ(cause(false), "paused-process");
+  EXPECT_EQ(cause(true), "slow-host-code");
+}
+
 TEST(OwnTime, ARankThatSlowPeersHideIsFoundToo) {
   // Against the middle of its seven peers, a slow one, rank 4 is ahead: kernels of 122 ms beside four of 147.
   MadeMesh mesh({.ranks = 8});

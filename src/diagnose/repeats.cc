@@ -11,12 +11,14 @@ namespace headway::diagnose {
 
 namespace {
 
-// Whether `a` costs at least as much in every step in which `b` costs anything.
+// Whether `a` costs at least as much in every step in which `b` costs anything. What all take alike says all that one
+// takes beyond them only where that is the smaller part of it, as where one is a little slower in it.
 bool CostsAsMuch(const Candidate& a, const Candidate& b) {
+  const Nanos part = a.of_all_alike && !b.of_all_alike ? 2 : 1;
   bool shared = false;
   for (size_t s = 0; s < std::min(a.excess.size(), b.excess.size()); ++s) {
     if (b.excess[s] <= 0) continue;
-    if (a.excess[s] < b.excess[s]) return false;
+    if (a.excess[s] < part * b.excess[s]) return false;
     shared = true;
   }
   return shared;

@@ -36,6 +36,17 @@ TEST(Repeats, ARankThatIsStruckHarderStays) {
   EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {8, 0, 12})}), "ab");
 }
 
+TEST(Repeats, WhatARankTakesBeyondWhatAllTakeAlikeStays) {
+  // All stop for 84 in a step, one of them for 62 more: two pauses. For 40 more, it is a little slower at the first.
+  Candidate all = Of("a", "paused-process", {0, 1, 2, 3}, {0, 84});
+  all.of_all_alike = true;
+  EXPECT_EQ(Left({Of("b", "paused-process", {1}, {0, 62}), all}), "ba");
+  EXPECT_EQ(Left({Of("b", "paused-process", {1}, {0, 40}), all}), "a");
+  Candidate few = Of("b", "paused-process", {0, 1}, {0, 62});
+  few.of_all_alike = true;
+  EXPECT_EQ(Left({few, all}), "a");
+}
+
 TEST(Repeats, WhatAProgramDoesShowsNowHereNowThere) {
   const Candidate all = Of("a", "launch-bound", {0, 1, 2, 3}, {0, 0, 10});
   EXPECT_EQ(Left({all, Of("b", "launch-bound", {1}, {1, 1, 1})}), "a");
