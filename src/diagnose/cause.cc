@@ -151,7 +151,9 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
             "avoid .item(), .cpu(), nonzero and prints of tensors inside the step"};
   }
   const bool is_pause = one_piece && dominant == WorkClass::kIdle && context.when.kind == report::WhenKind::kOnce;
-  if (context.has_device && !is_pause && HostIsSlowThroughout(why)) return SlowThroughout(why);
+  // A host that comes late from its input is behind with all it does next.
+  const bool late_from_input = context.host_input >= context.excess;
+  if (context.has_device && !is_pause && !late_from_input && HostIsSlowThroughout(why)) return SlowThroughout(why);
   if (context.has_device && (beside || dominant == WorkClass::kInput) && context.host.is_throughout) {
     return {"slow-host", "",
             "All that its host does takes " + FormatRatio(context.host.ratio) +

@@ -182,7 +182,8 @@ TEST(Channels, WhereAllOfOneWayAreFarSlowerItIs) {
   for (const Channel& channel : channels) {
     EXPECT_EQ(channel.likes, channels.front().likes) << channel.sender;  // both ways
     EXPECT_EQ(channel.is_assumed, channel.sender >= 4) << channel.sender;
-    if (channel.sender >= 4) EXPECT_EQ(channel.siblings, Times(4, Ms(13))) << channel.sender;
+    if (channel.sender < 4) continue;
+    EXPECT_EQ(channel.siblings, Times(4, Ms(13))) << channel.sender;
   }
 }
 

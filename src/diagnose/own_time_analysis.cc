@@ -237,6 +237,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = std::max(StretchBeyondPeers(job, suspect.rank, peers, steps),
                                      HostStretchBeyondPeers(job, suspect.rank, peers, steps));
+  context.host_input = HostInputBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
   if (context.has_device) {
     const HostCalls calls = HostCallsOf(job, suspect.rank, peers, why, calls_of);

@@ -260,6 +260,31 @@ TEST(OwnTime, ASlowHostIsToldByTheTimeOfItsCallsThoughOneIsMostOfIt) {
   EXPECT_EQ(cause(Us(10)), "slow-input");
 }
 
+TEST(OwnTime, AHostThatComesLateFromItsInputIsNotSlowThroughout) {
+  // The device of rank 3 waits 4 ms for its input and 4 for what follows, its peers 1 and 1. Its host fetched for 45 ms
+  // in one piece, nearly all of it hidden: by that it is late. Where it did not, all that it does takes longer.
+  const auto cause = [](Nanos fetched) {
+    MadeMesh mesh({.ranks = 8});
+    const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+    for (int s = 0; s < 12; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(100));
+      for (int r = 0; r < 8; ++r) {
+        mesh.Work(r, WorkClass::kInput, "next", r == 3 ? Ms(4) : Ms(1));  // the second function, after "gemm"
+        mesh.Work(r, WorkClass::kHost, "aten::to", r == 3 ? Ms(4) : Ms(1));
+        mesh.StepOf(r).host_stretch = r == 3 ? fetched : Ms(1);
+        mesh.StepOf(r).host_stretch_function = 1;
+      }
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    Look look(mesh.Make());
+    const AnalysisOutput out = look.Run(RunOwnTimeAnalysis);
+    return out.candidates.size() == 1 ? out.candidates[0].finding.cause : "";
+  };
+  EXPECT_EQ(cause(Ms(1)), "slow-host");
+  EXPECT_EQ(cause(Ms(45)), "slow-input");
+}
+
 TEST(OwnTime, WhereManyRanksTakeLongerNowAndThenNoneIsToBlame) {
   // In two steps each, other ones for each rank, 30 ms more, spread over six functions: of eight ranks one, or four.
   const auto loud = [](int struck) {

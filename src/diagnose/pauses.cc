@@ -56,6 +56,14 @@ std::optional<Nanos> MiddleOfPeers(const Job& job, std::span<const size_t> peers
   return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
 }
 
+// 0 where it is hardly longer than theirs.
+Nanos HostStretchOf(const Job& job, size_t rank, std::span<const size_t> peers, size_t s) {
+  const pattern::Step* mine = job.StepOf(rank, s);
+  if (mine == nullptr) return 0;
+  const auto usual = MiddleOfPeers(job, peers, s, [](size_t, const pattern::Step& step) { return step.host_stretch; });
+  return usual && mine->host_stretch * 2 >= *usual * 3 ? mine->host_stretch - *usual : 0;
+}
+
 }  // namespace
 
 Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps) {
@@ -76,12 +84,18 @@ Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> pe
 Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                              std::span<const size_t> steps) {
   Nanos sum = 0;
+  for (const size_t s : steps) sum += HostStretchOf(job, rank, peers, s);
+  return sum;
+}
+
+Nanos HostInputBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps) {
+  Nanos sum = 0;
   for (const size_t s : steps) {
     const pattern::Step* mine = job.StepOf(rank, s);
-    if (mine == nullptr) continue;
-    const auto usual =
-        MiddleOfPeers(job, peers, s, [](size_t, const pattern::Step& step) { return step.host_stretch; });
-    if (usual && mine->host_stretch * 2 >= *usual * 3) sum += mine->host_stretch - *usual;
+    const pattern::FunctionId f = mine == nullptr ? -1 : mine->host_stretch_function;
+    const auto& table = *job.ranks[rank].function_table;
+    const bool is_input = f >= 0 && table[static_cast<size_t>(f)].work_class == pattern::WorkClass::kInput;
+    if (is_input) sum += HostStretchOf(job, rank, peers, s);
   }
   return sum;
 }

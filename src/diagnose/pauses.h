@@ -19,6 +19,10 @@ namespace headway::diagnose {
 [[nodiscard]] Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                            std::span<const size_t> steps);
 
+// The part of it in which the host fetched its input.
+[[nodiscard]] Nanos HostInputBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
+                                         std::span<const size_t> steps);
+
 // A rank may be slow in many steps and stand still in one: two causes. Takes from the suspects the few steps (a quarter
 // of the struck ones at most) whose excess lies in one piece, in another function than that of most steps, and returns
 // them as suspects of their own, one a function, no rank twice in a list. What a rank loses in nearly all steps it is

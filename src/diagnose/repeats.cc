@@ -44,14 +44,21 @@ Nanos Cost(const Candidate& candidate) {
   return std::accumulate(candidate.excess.begin(), candidate.excess.end(), Nanos{0});
 }
 
-// `a` names more ranks, and says all that `b` says. What a program does it does everywhere, though it shows in other
-// steps elsewhere.
+bool Includes(const std::vector<RankId>& ranks, const std::vector<RankId>& fewer) {
+  return std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end());
+}
+
+// `a` says all that `b` says: it names more ranks, and costs them as much. What a program does it does everywhere,
+// though it shows in other steps elsewhere: there the costlier says it, be it of fewer.
 bool Covers(const Candidate& a, const Candidate& b) {
   const auto& ranks = a.finding.scope.ranks;
-  const auto& fewer = b.finding.scope.ranks;
-  const bool of_program = IsOfProgram(a) && ShareSteps(a, b);
-  return a.finding.cause == b.finding.cause && !fewer.empty() && ranks.size() > fewer.size() &&
-         std::includes(ranks.begin(), ranks.end(), fewer.begin(), fewer.end()) && (of_program || CostsAsMuch(a, b));
+  const auto& others = b.finding.scope.ranks;
+  if (a.finding.cause != b.finding.cause || others.empty() || ranks.empty() || ranks == others) return false;
+  if (IsOfProgram(a) && ShareSteps(a, b)) {
+    const bool is_costlier = Cost(a) > Cost(b) || (Cost(a) == Cost(b) && ranks.size() > others.size());
+    return is_costlier && (Includes(ranks, others) || Includes(others, ranks));
+  }
+  return ranks.size() > others.size() && Includes(ranks, others) && CostsAsMuch(a, b);
 }
 
 // What a host does for its ranks takes longer on a slow one, whatever analysis comes upon it: its input, its code, its
@@ -78,7 +85,7 @@ bool IsPauseOf(const Candidate& stall, const Candidate& pause) {
   if (cause != "checkpoint-stall" && cause != "compile-or-load" && cause != "gc-pause") return false;
   const auto& ranks = stall.finding.scope.ranks;
   const auto& paused = pause.finding.scope.ranks;
-  if (paused.empty() || !std::includes(ranks.begin(), ranks.end(), paused.begin(), paused.end())) return false;
+  if (paused.empty() || !Includes(ranks, paused)) return false;
   for (size_t s = 0; s < std::min(stall.excess.size(), pause.excess.size()); ++s) {
     if (pause.excess[s] > 0 && stall.excess[s] * 2 < pause.excess[s]) return false;
   }

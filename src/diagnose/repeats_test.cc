@@ -53,6 +53,8 @@ TEST(Repeats, WhatAProgramDoesShowsNowHereNowThere) {
   EXPECT_EQ(Left({all, Of("b", "launch-bound", {1}, {1, 1, 0})}), "ab");
   EXPECT_EQ(Left({all, Of("b", "launch-bound", {0, 1, 2, 3}, {1, 1, 1})}), "a");
   EXPECT_EQ(Left({all, Of("b", "launch-bound", {0, 1, 2, 3}, {9, 9, 9})}), "b");
+  EXPECT_EQ(Left({all, Of("b", "launch-bound", {0, 1, 2}, {9, 9, 9})}), "b");  // the costlier, be it of fewer
+  EXPECT_EQ(Left({all, Of("b", "launch-bound", {0, 1, 4}, {9, 9, 9})}), "ab");
 }
 
 TEST(Repeats, OtherStepsOtherRanksAndOtherCausesStay) {
