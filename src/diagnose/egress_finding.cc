@@ -210,9 +210,9 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   AddChannelEvidence(job, channels, egress, against, &finding);
   if (!besides.empty()) {
     const Channel& first = channels[besides.front().channel];
-    finding.evidence.push_back({std::string("taken to be as slow: ") + trace::ToString(first.op),
+    finding.evidence.push_back({std::string("taken to be slow by it, too: ") + trace::ToString(first.op),
                                 Counted(static_cast<int64_t>(besides.size()), "channel"), "", "",
-                                "each passes here, so none of its kind shows what is usual: " + NameOf(job, first)});
+                                "passes here, as do all that it could be held against: " + NameOf(job, first)});
   }
   // That something among so many is slow names nobody.
   const bool is_anybody = egress.sides.size() > 2 && !egress.is_row;

@@ -270,10 +270,11 @@ TEST(OwnTime, AHostThatComesLateFromItsInputIsNotSlowThroughout) {
       mesh.Step();
       mesh.ComputeAll(Ms(100));
       for (int r = 0; r < 8; ++r) {
-        mesh.Work(r, WorkClass::kInput, "next", r == 3 ? Ms(4) : Ms(1));  // the second function, after "gemm"
-        mesh.Work(r, WorkClass::kHost, "aten::to", r == 3 ? Ms(4) : Ms(1));
+        mesh.Work(r, WorkClass::kInput, "next",
+                  r == 3 ? Ms(4) : Ms(1));  // the third function, after a hole's and "gemm"
+        mesh.Work(r, WorkClass::kIdle, "(nothing recorded)", r == 3 ? Ms(4) : Ms(1));
         mesh.StepOf(r).host_stretch = r == 3 ? fetched : Ms(1);
-        mesh.StepOf(r).host_stretch_function = 1;
+        mesh.StepOf(r).host_stretch_function = 2;
       }
       mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
     }

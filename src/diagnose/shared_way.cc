@@ -12,19 +12,39 @@ namespace headway::diagnose {
 
 namespace {
 
-bool Passes(const Channel& channel, const Egress& egress) {
-  const std::vector<int32_t>& of = egress.is_host ? channel.hosts : channel.ranks;
-  return channel.hosts.size() > 1 && std::binary_search(of.begin(), of.end(), egress.sides.front());
+// Where a file names no host its rank may be alone on one, though their clocks agree.
+bool IsOverHosts(const Job& job, const Channel& channel) {
+  return channel.hosts.size() > 1 || std::any_of(channel.ranks.begin(), channel.ranks.end(), [&](int32_t r) {
+           return !job.ranks[static_cast<size_t>(r)].comms.host_known;
+         });
 }
 
-bool IsRingOverHosts(const Channel& channel) {
-  return channel.sender < 0 && channel.hosts.size() > 1 && IsRing(channel.op);
+bool Passes(const Job& job, const Channel& channel, const Egress& egress) {
+  const std::vector<int32_t>& of = egress.is_host ? channel.hosts : channel.ranks;
+  return IsOverHosts(job, channel) && std::any_of(egress.sides.begin(), egress.sides.end(), [&](int32_t side) {
+           return std::binary_search(of.begin(), of.end(), side);
+         });
+}
+
+// Whether two causes strike the same steps, but for a quarter of either's.
+bool SameSteps(const std::vector<Nanos>& cost, const std::vector<bool>& struck) {
+  size_t mine = 0, theirs = 0, both = 0;
+  for (size_t s = 0; s < struck.size(); ++s) {
+    mine += cost[s] > 0 ? 1 : 0;
+    theirs += struck[s] ? 1 : 0;
+    both += cost[s] > 0 && struck[s] ? 1 : 0;
+  }
+  return both * 4 >= 3 * std::max(mine, theirs);
+}
+
+bool IsRingOverHosts(const Job& job, const Channel& channel) {
+  return channel.sender < 0 && IsRing(channel.op) && IsOverHosts(job, channel);
 }
 
 }  // namespace
 
 std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels, const Egress& egress) {
-  if (egress.sides.size() != 1 || egress.slow.empty()) return {};
+  if ((egress.sides.size() != 1 && !egress.is_row) || egress.slow.empty()) return {};
   std::set<size_t> known;
   std::vector<bool> struck(job.num_steps(), false);
   for (const SlowChannel& slow : egress.slow) {
@@ -37,11 +57,19 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
   for (size_t i = 0; i < channels.size(); ++i) {
     const Channel& channel = channels[i];
     const Likes likes{channel.family, channel.likes};
-    if (!IsRingOverHosts(channel) || known.count(i) > 0 || !Passes(channel, egress)) compared.insert(likes);
+    if (!IsRingOverHosts(job, channel) || known.count(i) > 0 || !Passes(job, channel, egress)) compared.insert(likes);
     if (Matters(job, channel)) of[likes].push_back(i);
   }
   const double keep = 1 / MeanRatio(egress.slow);
   std::vector<SlowChannel> out;
+  if (std::find(struck.begin(), struck.end(), false) != struck.end()) {
+    for (SlowChannel& slow : FindSlowChannels(job, channels, Against::kOtherSteps)) {
+      const Channel& channel = channels[slow.channel];
+      if (known.count(slow.channel) > 0 || !Passes(job, channel, egress) || !SameSteps(slow.cost, struck)) continue;
+      compared.insert({channel.family, channel.likes});
+      out.push_back(std::move(slow));
+    }
+  }
   for (const auto& [likes, members] : of) {
     if (compared.count(likes) > 0) continue;
     for (const size_t i : members) {

@@ -9,9 +9,10 @@
 
 namespace headway::diagnose {
 
-// Ring operations over hosts that are held against none but those that pass the one side of `egress` as they do: each
-// as slow as what `egress` explains, in the same steps. The slowest link of a ring sets its pace, so that of the card
-// holds for all. Empty where there is more than one side, or it is not known to be slow against siblings. O(channels).
+// What passes the one side of `egress`, too: operations that take longer in just the steps in which it is slow than in
+// others; and ring operations over hosts that are held against none but such as pass it, each as slow as what `egress`
+// explains, in the same steps. The slowest link of a ring sets its pace, so that of the card
+// holds for all. Empty where it is not known which side it is, or not slow against siblings. O(channels).
 [[nodiscard]] std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels,
                                                    const Egress& egress);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "diagnose/made_mesh.h"
@@ -52,6 +53,47 @@ TEST(SlowBesides, OneStagesRingsThatAllPassAreAsSlowWhateverAnotherStageDoes) {
       for (const Nanos cost : slow.cost) EXPECT_EQ(cost, Ms(30));
     }
   }
+}
+
+// Two stages of eight ranks whose files name no host. Those of the first send to the second, four exchange at a time,
+// and each stage reduces its gradients, of its own size. In every second step all that ranks 2 and 3 take part in takes
+// half as long again.
+TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
+  MadeMesh mesh({.ranks = 16});
+  std::vector<MadeMesh::Members> sends, fours;
+  for (int r = 0; r < 8; ++r) sends.push_back({r, r + 8});
+  for (int r = 0; r < 16; r += 4) fours.push_back({r, r + 1, r + 2, r + 3});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", sends), ep = mesh.Groups("mesh_ep", fours);
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}});
+  for (int s = 0; s < 12; ++s) {
+    const auto time = [s](bool passes) { return passes && s % 3 == 0 ? Ms(15) : Ms(10); };
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int r = 0; r < 8; ++r) mesh.Send(pp[static_cast<size_t>(r)], r, 1'000'000, time(r == 2 || r == 3));
+    for (size_t g = 0; g < ep.size(); ++g) mesh.Meet(ep[g], CommOp::kAllToAll, 1'000'000, time(g == 0));
+    mesh.Meet(dp[0], CommOp::kAllReduce, 3'000'000, 2 * time(true));
+    mesh.Meet(dp[1], CommOp::kAllReduce, 2'000'000, Ms(13));
+  }
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  for (pattern::RankPattern& rank : ranks) {
+    rank.comms.host_known = false;
+    rank.meta.host = rank.comms.host = "";
+  }
+  const Job job = JoinJob(std::move(ranks));
+  const std::vector<Channel> channels = CollectChannels(job);
+  // Either of the two explains its send and the exchange of three slow channels.
+  const std::vector<Egress> egress =
+      Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
+  ASSERT_EQ(egress.size(), 1U);
+  EXPECT_TRUE(egress[0].is_row);
+  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2, 3}));
+  EXPECT_EQ(egress[0].slow.size(), 3U);
+  const std::vector<SlowChannel> besides = SlowBesides(job, channels, egress[0]);
+  ASSERT_EQ(besides.size(), 1U);
+  const Channel& ring = channels[besides[0].channel];
+  EXPECT_EQ(ring.op, CommOp::kAllReduce);
+  EXPECT_EQ(ring.ranks.front(), 0);
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(besides[0].cost[s], s % 3 == 0 ? Ms(10) : 0) << s;
 }
 
 }  // namespace

@@ -280,6 +280,12 @@ std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, 
     egress.is_host = sides.IsHost(best.front());
     egress.predicted = predicted[best.front()];
     for (const size_t side : best) egress.sides.push_back(sides.IndexOf(side));
+    // Ranks that fit equally well and all of whose sends are slow are one card's, not one of them.
+    const Egress row = egress.is_host ? Egress{} : RowOfSenders(job, channels, predicted, slow);
+    if (row.sides == egress.sides) {
+      egress.is_row = true;
+      egress.predicted = row.predicted;
+    }
     std::vector<SlowChannel> rest;
     for (SlowChannel& s : slow) {
       const std::vector<size_t> of = sides.Of(channels[s.channel]);
