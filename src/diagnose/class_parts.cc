@@ -2,7 +2,7 @@
 #include "diagnose/class_parts.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "diagnose/excess.h"
@@ -14,18 +14,14 @@ namespace {
 
 using pattern::WorkClass;
 
-constexpr size_t kParts = 3;
+constexpr size_t kMostParts = 3;
 constexpr int kLeastPerCent = 2;   // of the step
 constexpr size_t kSomePerTen = 6;  // of the steps
+constexpr Nanos kOwnMatter = 3;    // times what peers take
 
-WorkClasses ClassesOf(size_t part) {
+WorkClasses ClassesOf(std::initializer_list<WorkClass> classes) {
   WorkClasses out{};
-  const auto add = [&](WorkClass c) { out[static_cast<size_t>(c)] = true; };
-  if (part == 0) add(WorkClass::kCompute);
-  if (part == 1) add(WorkClass::kMemory);
-  if (part == 2) {
-    for (const WorkClass c : {WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle}) add(c);
-  }
+  for (const WorkClass c : classes) out[static_cast<size_t>(c)] = true;
   return out;
 }
 
@@ -60,13 +56,13 @@ Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses&
   return out;
 }
 
-// The parts that count, largest first; fewer than two where it is one cause.
-std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
-  const std::vector<size_t> peers = SamplePeers(job, suspect.rank, {});
+// Those of `kinds` that count, largest first; fewer than two where it is one cause. What is of no kind goes to the
+// largest.
+std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
+                             const std::vector<WorkClasses>& kinds) {
   std::vector<Suspect> parts;
   WorkClasses rest = kAllWork;
-  for (size_t p = 0; p < kParts; ++p) {
-    const WorkClasses classes = ClassesOf(p);
+  for (const WorkClasses& classes : kinds) {
     Suspect part = PartOf(suspect, Beyond(job, suspect, peers, classes), classes);
     const auto struck = static_cast<Nanos>(part.struck);
     // What strikes a part of the steps only has less time to add up.
@@ -83,6 +79,12 @@ std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
   return parts;
 }
 
+std::vector<Suspect> PartsOfDevice(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
+  return PartsOf(job, suspect, peers,
+                 {ClassesOf({WorkClass::kCompute}), ClassesOf({WorkClass::kMemory}),
+                  ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle})});
+}
+
 // Without devices a slow host makes operators and the rest longer alike: two causes are told by striking other steps.
 bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
   size_t least = SIZE_MAX, most = 0;
@@ -93,14 +95,53 @@ bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
   return least * 10 <= most * kSomePerTen;
 }
 
+// No host is so slow that it takes so many times as long for one kind of work, and not for the others.
+bool IsOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
+  Nanos mine = 0, theirs = 0;
+  for (const size_t s : suspect.StruckSteps()) {
+    std::vector<Nanos> others;
+    for (const size_t p : peers) {
+      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(TimeIn(*step, classes));
+    }
+    const pattern::Step* step = job.StepOf(suspect.rank, s);
+    if (step == nullptr || others.empty()) continue;
+    mine += TimeIn(*step, classes);
+    theirs += Median(std::move(others));
+  }
+  return mine > 0 && mine >= kOwnMatter * theirs;
+}
+
+// Without devices: what it waits for its input and what it does beside operators, where either is a matter of its own,
+// and the rest.
+std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
+  std::vector<WorkClasses> kinds;
+  WorkClasses rest = kAllWork;
+  rest[static_cast<size_t>(WorkClass::kCommunication)] = false;  // which grows where it waits for others
+  for (const WorkClasses& kind :
+       {ClassesOf({WorkClass::kInput}), ClassesOf({WorkClass::kRuntime, WorkClass::kHost, WorkClass::kIdle})}) {
+    if (!IsOwnMatter(job, suspect, peers, kind)) continue;
+    for (size_t c = 0; c < rest.size(); ++c) rest[c] = rest[c] && !kind[c];
+    kinds.push_back(kind);
+  }
+  kinds.push_back(rest);
+  return PartsOf(job, suspect, peers, kinds);
+}
+
+std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
+  const std::vector<size_t> peers = SamplePeers(job, suspect.rank, {});
+  std::vector<Suspect> parts = PartsOfDevice(job, suspect, peers);
+  if (job.ranks[suspect.rank].has_device || (parts.size() > 1 && StrikeOtherSteps(parts))) return parts;
+  return OwnMatters(job, suspect, peers);
+}
+
 }  // namespace
 
 std::vector<std::vector<Suspect>> SplitByClass(const AnalysisInput& in, std::vector<Suspect>* suspects) {
-  std::vector<std::vector<Suspect>> out(kParts - 1);
+  std::vector<std::vector<Suspect>> out(kMostParts - 1);
   for (Suspect& suspect : *suspects) {
     if (suspect.is_part || suspect.table == &in.beside_compute) continue;
     std::vector<Suspect> parts = PartsOf(in.job, suspect);
-    if (parts.size() < 2 || (!in.job.ranks[suspect.rank].has_device && !StrikeOtherSteps(parts))) continue;
+    if (parts.size() < 2) continue;
     for (size_t p = 1; p < parts.size(); ++p) out[p - 1].push_back(std::move(parts[p]));
     suspect = std::move(parts.front());
   }

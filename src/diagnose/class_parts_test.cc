@@ -17,10 +17,10 @@ using pattern::WorkClass;
 
 constexpr size_t kSteps = 12;
 
-// Four ranks in one group, twelve steps of 100 ms of kernels (without devices: operators); in each step rank 2 computes
-// and is in a function of its host for longer.
+// Four ranks in one group, twelve steps of 100 ms of kernels (without devices: operators) and 8 in a function of their
+// hosts; in each step rank 2 computes and is in that function for longer, and waits for its input.
 struct Longer {
-  Nanos compute = 0, host = 0;
+  Nanos compute = 0, host = 0, input = 0;
 };
 
 // What is left of rank 2, and what is split from it.
@@ -35,7 +35,9 @@ Split SplitOf(bool device, const std::function<Longer(size_t step)>& longer) {
     mesh.Step();
     mesh.ComputeAll(Ms(100));
     mesh.Compute(2, longer(s).compute);
+    for (int r = 0; r < 4; ++r) mesh.Work(r, WorkClass::kHost, "train.py(30): log_metrics", Ms(8));
     mesh.Work(2, WorkClass::kHost, "train.py(30): log_metrics", longer(s).host);
+    mesh.Work(2, WorkClass::kInput, "train.py(9): fetch", longer(s).input);
     mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
   }
   Look look(mesh.Make());
@@ -97,6 +99,25 @@ TEST(ClassParts, WhatStrikesFewStepsNeedsATenthOnly) {
     EXPECT_EQ(parts(2, Ms(15)), 1U) << device;
     EXPECT_EQ(parts(12, Ms(3)), 0U) << device;
     EXPECT_EQ(parts(2, Ms(6)), 0U) << device;
+  }
+}
+
+TEST(ClassParts, WithoutDevicesSoSlowIsNoHost) {
+  // 16 ms more make 24 of 8, three times the peers'; beside 20 ms of input, or of operators, a cause of its own. 15 may
+  // be the host's, but that takes no longer for input that the others hardly wait for.
+  for (const bool is_input : {true, false}) {
+    const auto split = [is_input](Nanos host) {
+      return SplitOf(false, [=](size_t) { return Longer{is_input ? 0 : Ms(20), host, is_input ? Ms(20) : 0}; });
+    };
+    const auto [left, parts] = split(Ms(16));
+    ASSERT_EQ(left.size(), 1U);
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(left[0].cost, std::vector<Nanos>(kSteps, Ms(20)));
+    EXPECT_TRUE(IsAbout(left[0], is_input ? WorkClass::kInput : WorkClass::kCompute));
+    EXPECT_FALSE(IsAbout(left[0], WorkClass::kHost));
+    EXPECT_EQ(parts[0].cost, std::vector<Nanos>(kSteps, Ms(16)));
+    EXPECT_TRUE(IsAbout(parts[0], WorkClass::kHost));
+    EXPECT_EQ(split(Ms(15)).parts.size(), is_input ? 1U : 0U);
   }
 }
 

@@ -175,6 +175,18 @@ std::vector<std::string> KindsOf(const Candidate& candidate) {
   return {finding.cause + " " + first, finding.cause + " " + low + ", " + high};
 }
 
+// Whether one runs for long what the others hardly run, for another reason than they take longer for.
+bool HasItsOwn(const std::vector<Part*>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](const Part* part) {
+    const std::vector<std::string> mine = KindsOf(*part->candidate);
+    if (!part->candidate->only_here || mine.empty()) return false;
+    return std::any_of(parts.begin(), parts.end(), [&](const Part* other) {
+      const std::vector<std::string> theirs = KindsOf(*other->candidate);
+      return std::find_first_of(mine.begin(), mine.end(), theirs.begin(), theirs.end()) == mine.end();
+    });
+  });
+}
+
 // The host whose name stands for all ranks of a finding; empty where they are on several, or unnamed.
 std::string HostOf(const report::Finding& finding) {
   return finding.scope.hosts.size() == 1 ? finding.scope.hosts.front() : std::string();
@@ -300,6 +312,7 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
     // How much of a slow host shows depends on what each of its devices hides: several ranks speak for it anyway.
     const bool is_clear = siblings.is_host && struck.size() > 2;
     if (cause.empty() || (!is_clear && !AreAlike(struck))) continue;
+    if (!siblings.is_host && HasItsOwn(struck)) continue;
     Join(job, struck, cause, siblings.is_host, siblings.is_host ? " of one host" : " of one group");
   }
   DropJoined(parts, candidates);

@@ -186,6 +186,17 @@ TEST_F(SiblingMerge, BothRanksOfATpGroup) {
   EXPECT_EQ(candidates_[0].second.finding.cause, "data-imbalance");
 }
 
+TEST_F(SiblingMerge, WhatOneOfATpGroupAloneRunsIsItsOwnMatter) {
+  // Which of two longer functions is named first is chance; one that its peer hardly runs is not, but for the same one.
+  for (const bool same : {true, false}) {
+    candidates_.clear();
+    for (const size_t r : {2U, 3U}) Add(r, "slow-host-code", Ms(20));
+    candidates_[1].second.only_here = true;
+    if (same) candidates_[1].second.finding.scope.function = candidates_[0].second.finding.scope.function;
+    EXPECT_EQ(Merged(), same ? (Groups{{2, 3}}) : (Groups{{2}, {3}}));
+  }
+}
+
 TEST_F(SiblingMerge, TwoRanksOfDifferentTpGroupsStayApart) {
   for (const size_t r : {1U, 2U}) Add(r, "data-imbalance", Ms(20));
   EXPECT_EQ(Merged(), (Groups{{1}, {2}}));
