@@ -18,7 +18,8 @@ bool CostsAsMuch(const Candidate& a, const Candidate& b) {
   bool shared = false;
   for (size_t s = 0; s < std::min(a.excess.size(), b.excess.size()); ++s) {
     if (b.excess[s] <= 0) continue;
-    if (a.excess[s] < part * b.excess[s]) return false;
+    const Nanos at_most = a.least_of_ranks ? a.excess[s] + a.excess[s] / 2 : a.excess[s];
+    if (at_most < part * b.excess[s]) return false;
     shared = true;
   }
   return shared;

@@ -36,6 +36,14 @@ TEST(Repeats, ARankThatIsStruckHarderStays) {
   EXPECT_EQ(Left({all, Of("b", "slow-input", {1}, {8, 0, 12})}), "ab");
 }
 
+TEST(Repeats, WhatAllTakeAtLeastIsWhatSomeOfThemTakeALittleMoreOf) {
+  // All that load wait 120 at least; a stage of them takes 136 longer than the stages that load nothing.
+  Candidate all = Of("a", "slow-input", {0, 1, 6, 7}, {120, 120});
+  all.least_of_ranks = true;
+  EXPECT_EQ(Left({Of("b", "slow-input", {6, 7}, {136, 180}), all}), "a");
+  EXPECT_EQ(Left({Of("b", "slow-input", {6, 7}, {136, 181}), all}), "ba");
+}
+
 TEST(Repeats, WhatARankTakesBeyondWhatAllTakeAlikeStays) {
   // All stop for 84 in a step, one of them for 62 more: two pauses. For 40 more, it is a little slower at the first.
   Candidate all = Of("a", "paused-process", {0, 1, 2, 3}, {0, 84});
