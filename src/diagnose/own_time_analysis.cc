@@ -78,19 +78,23 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
 }
 
 // Whether the rank takes longer by about the same share of its own time in three quarters of the struck steps; of three
-// steps in all of them, and by half or more: other work does not take that much three times alike.
-bool IsEven(const Suspect& suspect) {
+// steps in all of them, but for what a step varies by as it is, and by half or more: other work does not take that much
+// three times alike.
+bool IsEven(const Job& job, const Suspect& suspect) {
   constexpr size_t kFewSteps = 3;
   if (suspect.struck < kFewSteps) return false;
   std::vector<double> shares;
+  Nanos least = kNoValue;
   for (const size_t s : suspect.StruckSteps()) {
     const Nanos own = suspect.table->own[suspect.rank * suspect.table->steps + s];
     const Nanos peers = std::max<Nanos>(1, own - suspect.cost[s]);
+    least = least == kNoValue ? peers : std::min(least, peers);
     shares.push_back(static_cast<double>(suspect.cost[s]) / static_cast<double>(peers));
   }
   const double middle = UpperMedian(shares);
   const bool few = suspect.struck == kFewSteps;
-  const double apart = few ? 0.15 * middle : middle / 3;
+  const Nanos noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
+  const double apart = few ? 0.15 * middle + static_cast<double>(noise) / static_cast<double>(least) : middle / 3;
   const auto near =
       std::count_if(shares.begin(), shares.end(), [=](double x) { return std::abs(x - middle) <= apart; });
   return few ? middle >= 0.5 && near == std::ssize(shares) : near * 4 >= std::ssize(shares) * 3;
@@ -233,7 +237,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   }
   context.has_device = job.ranks[suspect.rank].has_device;
   context.when = ClassifyWhen(suspect.cost, job.steps);
-  context.even = IsEven(suspect);
+  context.even = IsEven(job, suspect);
   context.excess = suspect.total;
   context.longest_stretch = std::max(StretchBeyondPeers(job, suspect.rank, peers, steps),
                                      HostStretchBeyondPeers(job, suspect.rank, peers, steps));
