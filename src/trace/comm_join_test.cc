@@ -315,6 +315,33 @@ TEST(JoinComms, GroupsOfUnnamedStreamsOnHostsWithoutName) {
   ASSERT_EQ(joined.clocks.size(), 8u);
 }
 
+// Between ranks 4 and 5 ends come to lie up to 2 ms apart, as behind a slow link from some step on. The other three
+// pairs tell how large the groups are: what is left is the fourth. Of two such pairs of four nothing is told.
+TEST(JoinComms, AGroupWhoseEndsLieApartIsWhatTheOthersLeave) {
+  for (const bool two : {false, true}) {
+    TestJobSpec spec;
+    spec.dims = {{"dp", 4}, {"tp", 2}};
+    spec.device = true;
+    spec.declared = false;
+    spec.steps = 12;
+    TestJob job = MakeTestJob(spec);
+    for (const size_t r : {size_t{5}, size_t{7}}) {
+      if (r == 7 && !two) continue;
+      int64_t count = 0;
+      for (CommInstance& row : job.ranks[r].instances) {
+        const bool is_pair = job.ranks[r].groups[static_cast<size_t>(row.local_group)].ranks.size() == 2;
+        if (is_pair) row.end += count++ % 3 * kMillisecond;
+      }
+    }
+    ForgetNames(&job);
+    const JobComms joined = JoinComms(job.ranks, 8);
+    EXPECT_EQ(CountMixed(job, joined), 0);
+    EXPECT_EQ(HasGroup(joined, {4, 5}, "", false), !two);
+    EXPECT_EQ(HasGroup(joined, {0, 1}, "", false), !two);
+    EXPECT_TRUE(HasGroup(joined, {1, 3, 5, 7}, "", false));
+  }
+}
+
 // Of a mesh of 4 x 4 the ranks 3, 5, 8, 9, 10 have files: of those the world is all that any two share on a stream but
 // 8 to 10 (a row) and 5, 9 (a column), which is no even partition of the five. Ranks of a mesh run in step, so all five
 // overlap in every operation; their ends lie apart by what their ways to it differ (up to 0.1 ms), though, where

@@ -2,6 +2,7 @@
 #include "trace/lane_clusters.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -69,49 +70,96 @@ class LaneClusterer {
   [[nodiscard]] int64_t assigned() const { return assigned_; }
 
  private:
-  // Parts of `size` units, each the first free unit and those nearest to it; empty if some part does not hold together.
+  // Parts of `size` units, each the first free unit and those nearest to it; empty if not all hold together. Where
+  // three quarters of the units do, those that are left are parts of that size, too, though a slow link may part their
+  // ends.
   std::vector<std::vector<size_t>> Partition(size_t size) {
     const size_t n = units_->size();
     std::vector<char> taken(n, 0);
     std::vector<std::vector<size_t>> parts;
+    std::vector<size_t> open;
     for (size_t leader = 0; leader < n; ++leader) {
       if (taken[leader] != 0) continue;
-      std::vector<std::tuple<double, Nanos, size_t>> near;
-      for (size_t other = leader + 1; other < n; ++other) {
-        if (taken[other] != 0) continue;
-        const Togetherness& t = Judge(leader, other);
-        if (t.overlapping < kAlwaysTogether || t.score < kAgrees || EndApart(leader, t)) continue;
-        near.emplace_back(OnDevice(leader) ? 0 : -t.overlapping, OnDevice(leader) ? t.scatter : t.jitter, other);
+      std::vector<size_t> part = PartOf(leader, size, taken);
+      if (part.empty()) {
+        open.push_back(leader);
+        if (open.size() * 4 > n) return {};
+        continue;
       }
-      if (near.size() + 1 < size) return {};
-      std::sort(near.begin(), near.end());
-      std::vector<size_t> part{leader};
-      for (size_t k = 0; k + 1 < size; ++k) part.push_back(std::get<2>(near[k]));
-      const size_t rows = (*units_)[leader].run->rows.size();
-      const bool alike = OnDevice(leader) ? rows < kFewRows || AlikeOnDevice(near, size - 1)
-                                          : rows < kEnoughRows || Alike(near, size - 1);
-      if (!alike) return {};
-      if (!HoldsTogether(part)) return {};
+      for (const size_t member : part) taken[member] = 1;
+      parts.push_back(std::move(part));
+    }
+    // Those that came before their leader was passed over may have been taken since.
+    std::erase_if(open, [&](size_t unit) { return taken[unit] != 0; });
+    if (open.empty()) return parts;
+    if (open.size() % size != 0 || parts.size() * size * 4 < 3 * n) return {};
+    for (size_t k = 0; k < open.size() / size; ++k) {
+      const auto leader = std::find_if(open.begin(), open.end(), [&](size_t unit) { return taken[unit] == 0; });
+      std::vector<size_t> part = LoosePartOf(*leader, size, open, taken);
+      if (part.empty()) return parts;
       for (const size_t member : part) taken[member] = 1;
       parts.push_back(std::move(part));
     }
     return parts;
   }
 
+  struct Near {
+    double apart = 0;   // on a host: how much of the time they do not overlap
+    Nanos scatter = 0;  // of ends; on a host of overlaps
+    size_t unit = 0;
+    auto operator<=>(const Near&) const = default;
+  };
+
+  // The leader and those nearest to it, if they hold together; else empty.
+  std::vector<size_t> PartOf(size_t leader, size_t size, const std::vector<char>& taken) {
+    std::vector<Near> near;
+    for (size_t other = leader + 1; other < units_->size(); ++other) {
+      if (taken[other] != 0) continue;
+      const Togetherness& t = Judge(leader, other);
+      if (t.overlapping < kAlwaysTogether || t.score < kAgrees || EndApart(leader, t)) continue;
+      near.push_back({OnDevice(leader) ? 0 : -t.overlapping, OnDevice(leader) ? t.scatter : t.jitter, other});
+    }
+    if (near.size() + 1 < size) return {};
+    std::sort(near.begin(), near.end());
+    std::vector<size_t> part{leader};
+    for (size_t k = 0; k + 1 < size; ++k) part.push_back(near[k].unit);
+    const size_t rows = (*units_)[leader].run->rows.size();
+    const bool alike = OnDevice(leader) ? rows < kFewRows || AlikeOnDevice(near, size - 1)
+                                        : rows < kEnoughRows || Alike(near, size - 1);
+    return alike && HoldsTogether(part) ? part : std::vector<size_t>();
+  }
+
+  // The leader and those of `open` that are nearest to it, if all of them overlap always; else empty.
+  std::vector<size_t> LoosePartOf(size_t leader, size_t size, const std::vector<size_t>& open,
+                                  const std::vector<char>& taken) {
+    std::vector<Near> near;
+    for (const size_t other : open) {
+      if (other == leader || taken[other] != 0) continue;
+      const Togetherness& t = Judge(std::min(leader, other), std::max(leader, other));
+      if (t.overlapping >= kAlwaysTogether && t.score >= kAgrees) near.push_back({0, t.scatter, other});
+    }
+    if (near.size() + 1 < size) return {};
+    std::sort(near.begin(), near.end());
+    std::vector<size_t> part{leader};
+    for (size_t k = 0; k + 1 < size; ++k) part.push_back(near[k].unit);
+    std::sort(part.begin(), part.end());
+    return part;
+  }
+
   // Ends scatter alike within a group; members of another one that always overlap stand out.
-  static bool Alike(const std::vector<std::tuple<double, Nanos, size_t>>& near, size_t count) {
+  static bool Alike(const std::vector<Near>& near, size_t count) {
     constexpr Nanos kAnyway = 100 * kMicrosecond;
-    Nanos least = std::get<1>(near[0]), most = least;
+    Nanos least = near[0].scatter, most = least;
     for (size_t k = 1; k < count; ++k) {
-      least = std::min(least, std::get<1>(near[k]));
-      most = std::max(most, std::get<1>(near[k]));
+      least = std::min(least, near[k].scatter);
+      most = std::max(most, near[k].scatter);
     }
     return most <= 10 * least + kAnyway;
   }
 
   // Kernels of a group end within microseconds of each other.
-  static bool AlikeOnDevice(const std::vector<std::tuple<double, Nanos, size_t>>& near, size_t count) {
-    return std::get<1>(near[count - 1]) <= MostScatter(std::get<1>(near[0]));
+  static bool AlikeOnDevice(const std::vector<Near>& near, size_t count) {
+    return near[count - 1].scatter <= MostScatter(near[0].scatter);
   }
   static Nanos MostScatter(Nanos least) { return 3 * least + 10 * kMicrosecond; }
 
