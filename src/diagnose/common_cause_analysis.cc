@@ -90,7 +90,7 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
   candidate.excess = common;
   candidate.least_of_ranks = true;
   candidate.at_most_info = mean * 100 < job.median_step * kInputWarningPercent;
-  for (const size_t r : loaders) RemoveOwnTime(job, r, {}, common, &candidate.edit);
+  for (const size_t r : loaders) RemoveFromStepBegins(job, r, common, &candidate.edit);
   out->candidates.push_back(std::move(candidate));
 }
 

@@ -68,8 +68,9 @@ bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, const std::v
     if (cost[r] * 4 < most) continue;
     members.push_back(r);
     const Nanos first = at_begin.empty() ? 0 : std::min(at_begin[r], cost[r]);
-    if (first > 0) RemoveFromStepBegins(in.job, r, first, &candidate->edit);
-    const std::vector<Nanos> rest(in.job.num_steps(), cost[r] - first);
+    const size_t steps = in.job.num_steps();
+    RemoveFromStepBegins(in.job, r, std::vector<Nanos>(steps, first), &candidate->edit);
+    const std::vector<Nanos> rest(steps, cost[r] - first);
     RemoveOwnTime(in.job, r, {}, rest, &candidate->edit);
   }
   report::Finding& finding = candidate->finding;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -287,9 +288,15 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   finding.suggestion = cause.suggestion;
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = stall.of_all ? "most hosts in the same steps" : "most other ranks go on in these steps";
+  const std::set<size_t> stalled(stall.ranks.begin(), stall.ranks.end());
   for (const size_t r : stall.ranks) {
-    const std::vector<size_t> peers = stall.of_all ? std::vector<size_t>() : SamplePeers(job, r, {});
-    RemoveOwnTime(job, r, peers, RunDry(in, stall, r), &candidate.edit);
+    const std::vector<size_t> peers = stall.of_all ? std::vector<size_t>() : SamplePeers(job, r, stalled);
+    const std::vector<Nanos> dry = RunDry(in, stall, r);
+    if (peers.empty() && cause.name == "slow-input") {
+      RemoveFromStepBegins(job, r, dry, &candidate.edit);
+    } else {
+      RemoveOwnTime(job, r, peers, dry, &candidate.edit);
+    }
   }
   return candidate;
 }

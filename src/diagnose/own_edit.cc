@@ -119,9 +119,10 @@ void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers
   }
 }
 
-void RemoveFromStepBegins(const Job& job, size_t rank, Nanos amount, replay::SegmentEdit* edit) {
+void RemoveFromStepBegins(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit) {
   for (size_t s = 0; s < job.num_steps(); ++s) {
-    Nanos left = amount;
+    Nanos left = amount[s];
+    if (left <= 0) continue;
     for (const std::vector<uint32_t>& piece : Cut(job, rank, s).marks) {
       for (const uint32_t m : piece) {
         const Nanos own = job.graph.marks[m].Own();

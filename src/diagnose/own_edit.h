@@ -16,8 +16,8 @@ namespace headway::diagnose {
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit);
 
-// Takes `amount` off each step of `rank`, from its begin on: what a batch needs before anything is computed with it.
-// O(marks of the rank).
-void RemoveFromStepBegins(const Job& job, size_t rank, Nanos amount, replay::SegmentEdit* edit);
+// Takes `amount[s]` (by axis step) off the steps of `rank`, from their begin on: what a batch needs before anything is
+// computed with it. O(marks of the rank).
+void RemoveFromStepBegins(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit);
 
 }  // namespace headway::diagnose

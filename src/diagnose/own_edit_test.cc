@@ -73,12 +73,16 @@ TEST(RemoveOwnTime, WithoutPeersInProportionToTheirLength) {
 TEST(RemoveFromStepBegins, TakesWhatComesFirst) {
   const Job job = Pieces({Ms(3), Ms(10)});
   replay::SegmentEdit edit;
-  RemoveFromStepBegins(job, 0, Ms(5), &edit);
+  RemoveFromStepBegins(job, 0, {Ms(5), Ms(5)}, &edit);
   // Of each of the two steps the first piece, 3 ms, and 2 of the next.
   ASSERT_EQ(edit.own.size(), 4U);
   for (size_t k = 0; k < 4; ++k) {
     EXPECT_NEAR(static_cast<double>(edit.own[k].own), k % 2 == 0 ? 0 : 8e6, 2e3) << k;
   }
+  replay::SegmentEdit of_one;
+  RemoveFromStepBegins(job, 0, {0, Ms(5)}, &of_one);
+  ASSERT_EQ(of_one.own.size(), 2U);
+  EXPECT_EQ(of_one.own[0].mark, edit.own[2].mark);
 }
 
 }  // namespace

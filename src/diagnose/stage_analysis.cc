@@ -122,7 +122,10 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
                               "median over ranks and steps; peers: the other stages"});
   candidate.excess = excess;
   candidate.at_most_info = natural;
-  for (const size_t r : stage.ranks) RemoveOwnTime(job, r, {}, excess, &candidate.edit);
+  for (const size_t r : stage.ranks) {
+    is_input ? RemoveFromStepBegins(job, r, excess, &candidate.edit)
+             : RemoveOwnTime(job, r, {}, excess, &candidate.edit);
+  }
   return candidate;
 }
 
