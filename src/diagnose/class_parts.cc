@@ -17,7 +17,7 @@ using pattern::WorkClass;
 constexpr size_t kMostParts = 3;
 constexpr int kLeastPerCent = 2;   // of the step
 constexpr size_t kSomePerTen = 6;  // of the steps
-constexpr Nanos kOwnMatter = 3;    // times what peers take
+constexpr double kOwnMatter = 3;   // times what peers take
 
 WorkClasses ClassesOf(std::initializer_list<WorkClass> classes) {
   WorkClasses out{};
@@ -95,8 +95,8 @@ bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
   return least * 10 <= most * kSomePerTen;
 }
 
-// No host is so slow that it takes so many times as long for one kind of work, and not for the others.
-bool IsOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
+// Times the peers' time in these classes that the suspect takes; without end where they take none.
+double Ratio(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
   Nanos mine = 0, theirs = 0;
   for (const size_t s : suspect.StruckSteps()) {
     std::vector<Nanos> others;
@@ -108,11 +108,17 @@ bool IsOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_
     mine += TimeIn(*step, classes);
     theirs += Median(std::move(others));
   }
-  return mine > 0 && mine >= kOwnMatter * theirs;
+  return static_cast<double>(mine) / static_cast<double>(std::max<Nanos>(1, theirs));
+}
+
+// No host takes so many times as long for one kind of work and not for its operators.
+bool IsOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
+  const double operators = Ratio(job, suspect, peers, ClassesOf({WorkClass::kCompute}));
+  return Ratio(job, suspect, peers, classes) >= std::max(kOwnMatter, 2 * operators);
 }
 
 // Without devices: what it waits for its input and what it does beside operators, where either is a matter of its own,
-// and the rest.
+// and the rest. Where nothing is recorded a host may have been held back.
 std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
   std::vector<WorkClasses> kinds;
   WorkClasses rest = kAllWork;

@@ -121,5 +121,12 @@ TEST(ClassParts, WithoutDevicesSoSlowIsNoHost) {
   }
 }
 
+TEST(ClassParts, WithoutDevicesAHostMayBeHeldBackThatFar) {
+  // A quota: operators take 3.5 times the peers' 100 ms, the host's function 6 times their 8: less than twice as many.
+  EXPECT_EQ(SplitOf(false, [](size_t) { return Longer{Ms(250), Ms(40)}; }).parts.size(), 0U);
+  // Operators 1.4 times, the function 4 times.
+  EXPECT_EQ(SplitOf(false, [](size_t) { return Longer{Ms(40), Ms(24)}; }).parts.size(), 1U);
+}
+
 }  // namespace
 }  // namespace headway::diagnose

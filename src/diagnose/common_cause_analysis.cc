@@ -88,7 +88,6 @@ void CommonInput(const AnalysisInput& in, AnalysisOutput* out) {
                               "under " + Milliseconds(job.median_step * kInputPercent / 100), "",
                               "least over the ranks, mean over the steps"});
   candidate.excess = common;
-  candidate.least_of_ranks = true;
   candidate.at_most_info = mean * 100 < job.median_step * kInputWarningPercent;
   for (const size_t r : loaders) RemoveFromStepBegins(job, r, common, &candidate.edit);
   out->candidates.push_back(std::move(candidate));

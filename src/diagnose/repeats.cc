@@ -12,13 +12,14 @@ namespace headway::diagnose {
 namespace {
 
 // Whether `a` costs at least as much in every step in which `b` costs anything. What all take alike says all that one
-// takes beyond them only where that is the smaller part of it, as where one is a little slower in it.
+// takes beyond them only where that is the smaller part of it, as where one is a little slower in it. Stages that do
+// without differ from one by more than that, too.
 bool CostsAsMuch(const Candidate& a, const Candidate& b) {
   const Nanos part = a.of_all_alike && !b.of_all_alike ? 2 : 1;
   bool shared = false;
   for (size_t s = 0; s < std::min(a.excess.size(), b.excess.size()); ++s) {
     if (b.excess[s] <= 0) continue;
-    const Nanos at_most = a.least_of_ranks ? a.excess[s] + a.excess[s] / 2 : a.excess[s];
+    const Nanos at_most = b.beyond_stages ? a.excess[s] + a.excess[s] / 2 : a.excess[s];
     if (at_most < part * b.excess[s]) return false;
     shared = true;
   }

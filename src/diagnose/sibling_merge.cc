@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/disjoint_sets.h"
@@ -241,13 +242,18 @@ void TellAsImbalance(report::Finding* finding) {
 
 void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
-  std::map<std::string, size_t> first_of;  // by kind
+  std::map<std::string, std::vector<size_t>> of_kind;
   DisjointSets sets(candidates->size());
   for (auto& [rank, candidate] : *candidates) {
-    for (const std::string& kind : KindsOf(candidate)) {
-      sets.Unite(parts.size(), first_of.try_emplace(kind, parts.size()).first->second);
-    }
+    for (const std::string& kind : KindsOf(candidate)) of_kind[kind].push_back(parts.size());
     parts.push_back(PartOf(&candidate, rank, RanksOf(job, candidate.finding), false));
+  }
+  for (const auto& [kind, members] : of_kind) {
+    // Two parts of what one rank takes longer are no two ranks.
+    std::set<std::vector<size_t>> seen;
+    for (const size_t i : members) {
+      if (seen.insert(parts[i].ranks).second) sets.Unite(i, members.front());
+    }
   }
   std::map<size_t, std::vector<size_t>> alike_in;
   for (size_t i = 0; i < parts.size(); ++i) alike_in[sets.Find(i)].push_back(i);

@@ -94,6 +94,15 @@ TEST_F(SiblingMerge, OneKernelWhereverItIsLonger) {
   EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{3}));
 }
 
+TEST_F(SiblingMerge, TwoPartsOfOneRankAreNoTwoRanks) {
+  for (int k = 0; k < 2; ++k) {
+    Add(1, "slow-host-code", Ms(20));
+    candidates_.back().second.finding.scope.function = "backward";
+  }
+  MergeAlike(job_, &candidates_);
+  EXPECT_EQ(Ranks(), (Groups{{1}, {1}}));
+}
+
 // Where two functions share an excess the larger one is named first; where it holds enough of it, it stands alone. The
 // kernels of a hot expert are as long as each other: which of them is the larger one is chance. One that shares only
 // the smaller one is another matter.
