@@ -207,6 +207,24 @@ std::vector<Suspect> FindSuspects(const AnalysisInput& in) {
   return suspects;
 }
 
+namespace {
+
+// Whether the rank takes longer, by half of what it is struck by and more, than in its quiet steps, which are a quarter
+// of all at least.
+bool ShowsInItsOwnSteps(const Suspect& suspect) {
+  std::vector<Nanos> quiet;
+  const auto own = [&](size_t s) { return suspect.table->own[suspect.rank * suspect.table->steps + s]; };
+  for (size_t s = 0; s < suspect.cost.size(); ++s) {
+    if (suspect.cost[s] == 0 && own(s) != kNoValue) quiet.push_back(own(s));
+  }
+  if (quiet.size() * 4 < suspect.cost.size()) return false;
+  const Nanos usual = Median(std::move(quiet));
+  const std::vector<size_t> struck = suspect.StruckSteps();
+  return std::all_of(struck.begin(), struck.end(), [&](size_t s) { return 2 * (own(s) - usual) >= suspect.cost[s]; });
+}
+
+}  // namespace
+
 std::vector<Suspect> LookAgain(const AnalysisInput& in, const std::vector<Suspect>& found,
                                const std::set<size_t>& explained, ExcessTable* table) {
   constexpr size_t kLeastPeers = 3;
@@ -222,13 +240,17 @@ std::vector<Suspect> LookAgain(const AnalysisInput& in, const std::vector<Suspec
   *table = ComputeExcess(in.job, OwnPart::kAll, slow);
   std::vector<Suspect> out;
   for (const auto& [c, peers] : left) {
-    if (peers <= kLeastPeers) continue;
+    std::vector<Suspect> hidden;
     for (const int32_t r : in.job.classes[static_cast<size_t>(c)]) {
       const auto rank = static_cast<size_t>(r);
-      if (slow.count(rank) > 0 || explained.count(rank) > 0) continue;
+      if (peers < 2 || slow.count(rank) > 0 || explained.count(rank) > 0) continue;
       Suspect suspect = Look(in.job, *table, rank, {});
-      if (suspect.struck > 0) out.push_back(std::move(suspect));
+      if (suspect.struck > 0) hidden.push_back(std::move(suspect));
     }
+    // Few peers do not tell which of them is the odd one: its own other steps have to.
+    const bool few = peers <= kLeastPeers;
+    if (few && (hidden.size() != 1 || !ShowsInItsOwnSteps(hidden.front()))) continue;
+    std::move(hidden.begin(), hidden.end(), std::back_inserter(out));
   }
   SortByTotal(&out);
   return out;

@@ -259,6 +259,27 @@ TEST(LookAgain, NeedsThreePeersThatAreNotSlow) {
   EXPECT_TRUE(LookAgain(look.In(), found, {}, &table).empty());
 }
 
+TEST(LookAgain, OfFewItsOwnOtherStepsTell) {
+  // Two of four ranks take 47 ms more. Of the two that are left one takes 22 ms more in every third step. If the other
+  // one does so in the steps behind those, it may be data that go now to this one and now to that.
+  for (const bool in_turn : {false, true}) {
+    Plan plan;
+    plan.ranks = 4;
+    plan.compute = [in_turn](int r, int s) {
+      const bool struck = (r == 2 && s % 3 == 0) || (in_turn && r == 3 && s % 3 == 1);
+      return Ms(100) + (r < 2 ? Ms(47) : struck ? Ms(22) : 0);
+    };
+    Look look(Make(plan));
+    std::vector<Suspect> found = FindSuspects(look.In());
+    std::erase_if(found, [](const Suspect& suspect) { return suspect.rank > 1; });  // as noise would hide them
+    ASSERT_EQ(RanksOf(found), (std::vector<size_t>{0, 1}));
+    ExcessTable table;
+    const std::vector<Suspect> hidden = LookAgain(look.In(), found, {}, &table);
+    EXPECT_EQ(RanksOf(hidden), in_turn ? std::vector<size_t>{} : std::vector<size_t>{2});
+    for (size_t s = 0; s < 16 && !in_turn; ++s) EXPECT_EQ(hidden.at(0).cost[s], s % 3 == 0 ? Ms(22) : 0) << s;
+  }
+}
+
 TEST(LookAgain, WhereNobodyIsSlowNobodyIsHidden) {
   Look look(Make(FourHideOne(8)));
   ExcessTable table;
