@@ -201,9 +201,9 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<N
   return out;
 }
 
-// In half of the steps at most, or from one step on in three quarters.
+// In about half of the steps at most (every second one may be one more), or from one step on in three quarters.
 std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, const std::vector<Nanos>& beyond) {
-  std::vector<Nanos> out = InSomeSteps(job, stage, beyond, 0.5);
+  std::vector<Nanos> out = InSomeSteps(job, stage, beyond, 0.6);
   if (std::any_of(out.begin(), out.end(), [](Nanos x) { return x > 0; })) return out;
   out = InSomeSteps(job, stage, beyond, 0.75);
   if (ClassifyWhen(out, job.steps).kind != report::WhenKind::kOnset) out.assign(out.size(), 0);
