@@ -128,6 +128,8 @@ void NamePair(const FunctionView& view, const std::vector<Row>& rows, Explanatio
   std::stable_sort(order.begin(), order.end(), [&](Node a, Node b) { return own(a) > own(b); });
   if (order.size() < 2 || (own(order[0]) + own(order[1])) * 10 < out->total * 7) return;
   out->node = order[0];
+  out->other_node = order[1];
+  out->other_excess = own(order[1]);
   out->other = view.Path(order[1], 1);
   out->function = view.Path(order[0], 3) + ", " + out->other;
   out->pair = true;

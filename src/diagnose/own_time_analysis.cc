@@ -21,6 +21,7 @@
 #include "diagnose/own_edit.h"
 #include "diagnose/pauses.h"
 #include "diagnose/peers.h"
+#include "diagnose/refine_suspect.h"
 #include "diagnose/scope.h"
 #include "diagnose/sibling_merge.h"
 #include "diagnose/suspects.h"
@@ -98,39 +99,6 @@ bool IsEven(const Job& job, const Suspect& suspect) {
   const auto near =
       std::count_if(shares.begin(), shares.end(), [=](double x) { return std::abs(x - middle) <= apart; });
   return few ? middle >= 0.5 && near == std::ssize(shares) : near * 4 >= std::ssize(shares) * 3;
-}
-
-// Once a function is known to hold the excess its own series says which steps are struck and by how much; the total
-// also holds whatever else happened in them. False (and no change) where the function holds less than half of it.
-bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers,
-                      Suspect* suspect) {
-  if (why.node < 0 || why.pair || why.node_excess * 10 < suspect->total * 6) return false;
-  if (suspect->is_part) return true;
-  std::vector<Nanos> mine = in.view->Series(why.node, suspect->rank);
-  std::vector<std::vector<Nanos>> others;
-  for (const size_t p : peers) others.push_back(in.view->Series(why.node, p));
-  Nanos worst = 0;
-  for (size_t s = 0; s < mine.size(); ++s) {
-    std::vector<Nanos> values;
-    for (const auto& series : others) values.push_back(series[s]);
-    mine[s] -= Median(std::move(values));
-    worst = std::max(worst, mine[s]);
-  }
-  const Nanos usual = MedianOfStruck(mine, (worst + 1) / 2);
-  const Nanos limit = std::max(in.job.median_step / 100, usual * 35 / 100);
-  const bool nearly_all = why.node_excess * 20 >= suspect->total * 17;
-  for (size_t s = 0; s < mine.size(); ++s) {
-    if (mine[s] < limit) {
-      mine[s] = 0;
-    } else if (const Nanos all = suspect->table->At(suspect->rank, s); !nearly_all && all != kNoValue) {
-      // A function that holds nearly all of it prices it best; of one that merely leads, the rest belongs to it too.
-      mine[s] = std::max(mine[s], all);
-    }
-  }
-  Suspect refined = MakeSuspect(suspect->rank, *suspect->table, std::move(mine));
-  if (refined.total * 2 < suspect->total) return false;
-  *suspect = std::move(refined);
-  return true;
 }
 
 // The calls of a rank's host against those of its peers.

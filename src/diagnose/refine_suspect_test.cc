@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/refine_suspect.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "diagnose/made_mesh.h"
+#include "diagnose/peers.h"
+
+namespace headway::diagnose {
+namespace {
+
+using pattern::WorkClass;
+
+// Four ranks, twelve steps; rank 2 takes `longer(step, k)` more in operator k of three, each 30 ms, and in every third
+// step 8 ms more in something else.
+struct Refined {
+  bool done = false, pair = false;
+  std::vector<Nanos> cost;
+};
+
+Refined Refine(const std::function<Nanos(int step, int k)>& longer) {
+  MadeMesh mesh({.ranks = 4, .device = false});
+  const int world = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      for (int k = 0; k < 3; ++k) {
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(k), Ms(30) + (r == 2 ? longer(s, k) : 0));
+      }
+    }
+    if (s % 3 == 0) mesh.Work(2, WorkClass::kHost, "train.py(3): log", Ms(8));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const AnalysisInput in = look.In();
+  std::vector<Suspect> found = FindSuspects(in);
+  if (found.size() != 1) return {};
+  const std::vector<size_t> peers = SamplePeers(look.job, 2, {});
+  const Explanation why =
+      Explain(look.job, in.view, {2, found[0].StruckSteps()}, SameSteps(peers, found[0].StruckSteps()));
+  Refined out;
+  out.pair = why.pair;
+  out.done = RefineByFunction(in, why, peers, &found[0]);
+  out.cost = found[0].cost;
+  return out;
+}
+
+TEST(RefineSuspect, AFunctionThatHoldsItTellsTheSteps) {
+  // 40 ms in every third step; of the 48 of those steps it holds five sixths, so the rest belongs to it, too.
+  const Refined refined = Refine([](int s, int k) { return k == 1 && s % 3 == 0 ? Ms(40) : Nanos{0}; });
+  EXPECT_TRUE(refined.done);
+  EXPECT_FALSE(refined.pair);
+  ASSERT_EQ(refined.cost.size(), 12U);
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(refined.cost[s], s % 3 == 0 ? Ms(48) : 0) << s;
+}
+
+TEST(RefineSuspect, TwoThatShareItInEachStepTellThemTogether) {
+  // 40 ms in each of two operators, an expert's there and back: of 88 they hold ten elevenths and price it.
+  const Refined refined = Refine([](int s, int k) { return k < 2 && s % 3 == 0 ? Ms(40) : Nanos{0}; });
+  EXPECT_TRUE(refined.pair);
+  EXPECT_TRUE(refined.done);
+  ASSERT_EQ(refined.cost.size(), 12U);
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(refined.cost[s], s % 3 == 0 ? Ms(80) : 0) << s;
+}
+
+TEST(RefineSuspect, NowTheOneAndNowTheOtherIsNoPair) {
+  // In turn one of three: two of them hold most of it, but not in each step.
+  const Refined refined = Refine([](int s, int k) { return s % 3 == 0 && k == s / 3 % 3 ? Ms(80) : Nanos{0}; });
+  EXPECT_FALSE(refined.done);
+}
+
+}  // namespace
+}  // namespace headway::diagnose
