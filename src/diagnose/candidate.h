@@ -17,6 +17,7 @@ struct Candidate {
   bool at_most_info = false;   // the analysis itself does not claim more
   bool is_at_least = false;    // what it costs is not known, only that it is no less than what `edit` brings
   bool of_all_alike = false;   // what all its ranks take beyond their other steps: one's excess over peers is not in it
+  bool beyond_peers = false;   // held against peers: on top of what all of them take
   bool beyond_stages = false;  // held against other stages, which may do without what it does
   std::string other;           // of two functions that share the excess the second one, with which scope.function ends
   bool only_here = false;      // scope.function takes next to nothing anywhere else

@@ -60,6 +60,7 @@ bool Covers(const Candidate& a, const Candidate& b) {
     const bool is_costlier = Cost(a) > Cost(b) || (Cost(a) == Cost(b) && ranks.size() > others.size());
     return is_costlier && (Includes(ranks, others) || Includes(others, ranks));
   }
+  if (b.beyond_peers && !a.beyond_peers && !a.of_all_alike) return false;
   return ranks.size() > others.size() && Includes(ranks, others) && CostsAsMuch(a, b);
 }
 
@@ -80,16 +81,19 @@ bool IsSymptom(const Candidate& host, const Candidate& candidate) {
   return both > 0 && both * 4 >= struck * 3;
 }
 
-// What stops all ranks of a stall that has a name shows as a pause without one, too.
+// What stops all ranks of a stall that has a name, or is in a function that has one, shows as a pause without one, too.
 bool IsPauseOf(const Candidate& stall, const Candidate& pause) {
   const std::string& cause = stall.finding.cause;
   if (pause.finding.cause != "paused-process") return false;
-  if (cause != "checkpoint-stall" && cause != "compile-or-load" && cause != "gc-pause") return false;
+  const bool in_code = cause == "slow-host-code" && stall.only_here;
+  if (!in_code && cause != "checkpoint-stall" && cause != "compile-or-load" && cause != "gc-pause") return false;
   const auto& ranks = stall.finding.scope.ranks;
   const auto& paused = pause.finding.scope.ranks;
   if (paused.empty() || !Includes(ranks, paused)) return false;
   for (size_t s = 0; s < std::min(stall.excess.size(), pause.excess.size()); ++s) {
-    if (pause.excess[s] > 0 && stall.excess[s] * 2 < pause.excess[s]) return false;
+    // Of what takes long in code only what the device does not hide is known to be that code's.
+    const Nanos most = in_code ? (stall.excess[s] > 0 ? pause.excess[s] : 0) : 2 * stall.excess[s];
+    if (pause.excess[s] > most) return false;
   }
   return true;
 }

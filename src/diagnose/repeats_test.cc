@@ -50,6 +50,15 @@ TEST(Repeats, WhatAllThatLoadWaitIsMostOfWhatAStageOfThemTakesLonger) {
   EXPECT_EQ(left(false, 136), "ba");
 }
 
+TEST(Repeats, WhatOneTakesBeyondItsPeersIsOnTopOfWhatAllTake) {
+  // All wait 28 for a batch, one of them 41.
+  const Candidate all = Of("a", "slow-input", {0, 1, 2, 3}, {28, 28});
+  Candidate one = Of("b", "slow-input", {0}, {13, 13});
+  EXPECT_EQ(Left({one, all}), "a");
+  one.beyond_peers = true;
+  EXPECT_EQ(Left({one, all}), "ba");
+}
+
 TEST(Repeats, WhatARankTakesBeyondWhatAllTakeAlikeStays) {
   // All stop for 84 in a step, one of them for 62 more: two pauses. For 40 more, it is a little slower at the first.
   Candidate all = Of("a", "paused-process", {0, 1, 2, 3}, {0, 84});
@@ -134,6 +143,15 @@ TEST(Repeats, APauseThatCostsMoreThanTwiceTheStallIsNotOnlyThat) {
   EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {0, 101, 0})}), "sp");
   EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {0, 10, 41})}), "sp");
   EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {1, 10, 0})}), "sp");  // nor is it in other steps
+}
+
+TEST(Repeats, APauseInAFunctionThatOnlyThisRankRunsIsThat) {
+  Candidate code = Of("a", "slow-host-code", {7}, {0, 150});
+  EXPECT_EQ(Left({Of("b", "paused-process", {7}, {0, 100}), code}), "ba");
+  code.only_here = true;
+  EXPECT_EQ(Left({Of("b", "paused-process", {7}, {0, 100}), code}), "a");
+  EXPECT_EQ(Left({Of("b", "paused-process", {7}, {0, 1400}), code}), "a");  // most of it behind the device
+  EXPECT_EQ(Left({Of("b", "paused-process", {7}, {100, 100}), code}), "ba");
 }
 
 TEST(Repeats, PausesOfOtherRanksAndOtherCausesAreNoStall) {
