@@ -81,6 +81,28 @@ bool OneHoldsNearlyAll(const std::vector<Group>& groups) {
   return most > sum / 20 * 17;  // 85 %
 }
 
+// Whether one is struck three times and more, each time by four times as much as any other ever is: what is given now
+// to this one and now to that is of one size.
+bool OneDwarfsTheOthers(const std::vector<Group>& groups) {
+  constexpr size_t kOften = 3;
+  constexpr Nanos kFar = 4;
+  const auto hardest =
+      std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return Lost(a) < Lost(b); });
+  Nanos least = INT64_MAX, most_of_others = 0;
+  for (const Group& group : groups) {
+    for (const size_t s : group.steps) {
+      Nanos longest = 0;
+      for (const Suspect& member : group.members) longest = std::max(longest, member.cost[s]);
+      if (&group == &*hardest) {
+        least = std::min(least, longest);
+      } else {
+        most_of_others = std::max(most_of_others, longest);
+      }
+    }
+  }
+  return hardest->steps.size() >= kOften && least >= kFar * most_of_others;
+}
+
 bool Moves(const Job& job, const std::vector<Group>& groups, size_t least_groups) {
   constexpr size_t kLeastSteps = 3;
   if (groups.size() < least_groups) return false;
@@ -95,7 +117,7 @@ bool Moves(const Job& job, const std::vector<Group>& groups, size_t least_groups
     covered += n > 0 ? 1 : 0;
     sum += n;
   }
-  if (covered * 2 < job.num_steps() && OneHoldsNearlyAll(groups)) return false;
+  if (OneDwarfsTheOthers(groups) || (covered * 2 < job.num_steps() && OneHoldsNearlyAll(groups))) return false;
   // Of three steps two may be of one. Where some group is struck in all steps, and hardly ever two, they take turns
   // however much chance favours one.
   const bool always = groups.size() >= 3 && covered * 10 >= job.num_steps() * 9 && sum * 10 <= covered * 11;
