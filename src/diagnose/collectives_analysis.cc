@@ -9,7 +9,7 @@
 #include "base/median.h"
 #include "base/text.h"
 #include "diagnose/analyses.h"
-#include "diagnose/coordinates.h"
+#include "diagnose/exchange_role.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
@@ -28,36 +28,6 @@ constexpr Nanos kLongestStartOfHosts = kMillisecond;  // and processes a few hun
 constexpr int kSmallPercent = 1;                      // of the step: from here on worth a remark
 constexpr int kExposedPercent = 3;
 constexpr double kHardlyHidden = 0.85;  // share of the transfers that is exposed
-
-// The channels of one family that exchange gradients or parameters: those of data parallelism, or of a job's only
-// groups. What a layer waits for (tensor parallelism, experts) can be neither merged nor hidden.
-using Family = std::vector<const Channel*>;
-
-enum class Role : uint8_t { kExchange, kUnknown };  // kUnknown: those whose role nothing tells
-
-std::vector<Family> FamiliesOf(const Job& job, const std::vector<Channel>& channels, Role wanted) {
-  std::map<int32_t, Family> by_family;
-  bool roles = false;
-  for (const Channel& channel : channels) {
-    const bool exchanges =
-        channel.op == CommOp::kAllReduce || channel.op == CommOp::kReduceScatter || channel.op == CommOp::kAllGather;
-    if (!exchanges || channel.ranks.size() < 2) continue;
-    by_family[channel.family].push_back(&channel);
-    roles =
-        roles || RoleOfDescription(job.comms.groups[static_cast<size_t>(channel.group)].desc) != GroupRole::kUnknown;
-  }
-  std::vector<Family> out;
-  for (auto& [number, family] : by_family) {
-    const auto& desc = job.comms.groups[static_cast<size_t>(family.front()->group)].desc;
-    const GroupRole role = RoleOfDescription(desc);
-    // Groups without a description could be anything, unless all ranks are in one.
-    const bool is_all = family.front()->ranks.size() == job.num_ranks();
-    const bool exchanges = role == GroupRole::kDp || (role == GroupRole::kUnknown && is_all && !roles);
-    const bool is_wanted = wanted == Role::kExchange ? exchanges : !exchanges && role == GroupRole::kUnknown;
-    if (is_wanted) out.push_back(std::move(family));
-  }
-  return out;
-}
 
 // Start of a transfer as the shortest one in the job shows it, over as many hosts: a few bytes take as long.
 Nanos ShortestTransfer(const Job& job, const std::vector<Channel>& channels, const Channel& like) {

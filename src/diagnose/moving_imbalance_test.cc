@@ -114,8 +114,8 @@ TEST(MovingImbalance, OneReplicaThatHoldsNearlyAllOfTheExcessDoesNotMove) {
   first = Ms(12);
   Look turns(Make(plan));
   EXPECT_TRUE(FindMovingImbalance(turns.In()).has_value());
-  // Five of nine steps are no few: chance does not strike that many. 69 of 81 ms are 85 %, at 23 against 6 ms; at 24 and
-  // more they are four times what others ever are, which is no matter of turns.
+  // Five of nine steps are no few: chance does not strike that many. 69 of 81 ms are 85 %, at 23 against 6 ms; at 24
+  // and more they are four times what others ever are, which is no matter of turns.
   first = Ms(23);
   plan.steps = 9;
   Look many(Make(plan));
