@@ -98,6 +98,15 @@ bool IsPauseOf(const Candidate& stall, const Candidate& pause) {
   return true;
 }
 
+// One kernel that is longer on a stage that has more to do than the others, which are what its rank was held against,
+// is what it has to do.
+bool IsOfStage(const Candidate& stage, const Candidate& candidate) {
+  const report::Finding& finding = candidate.finding;
+  return stage.finding.cause == "stage-imbalance" && finding.cause == "slow-device" &&
+         !finding.scope.function.empty() && finding.scope.ranks == stage.finding.scope.ranks &&
+         ShareSteps(stage, candidate);
+}
+
 // Of own time that both take away the more; neither knows of the other. These causes change own time only.
 void Absorb(const Candidate& symptom, Candidate* host) {
   std::map<uint32_t, Nanos> own;
@@ -118,7 +127,7 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
     for (size_t i = 0; i < candidates->size(); ++i) {
       const Candidate& candidate = (*candidates)[i];
       const bool is_symptom = IsSymptom(host, candidate);
-      if (gone[i] || (!is_symptom && !IsPauseOf(host, candidate))) continue;
+      if (gone[i] || (!is_symptom && !IsPauseOf(host, candidate) && !IsOfStage(host, candidate))) continue;
       if (is_symptom) Absorb(candidate, &host);
       gone[i] = true;
     }

@@ -145,6 +145,17 @@ TEST(Repeats, APauseThatCostsMoreThanTwiceTheStallIsNotOnlyThat) {
   EXPECT_EQ(Left({stall, Of("p", "paused-process", {1}, {1, 10, 0})}), "sp");  // nor is it in other steps
 }
 
+TEST(Repeats, AKernelThatIsLongerOnAStageWithMoreToDoIsThat) {
+  // All kernels in proportion are a slow device; which of the two it is the stages tell.
+  const Candidate stage = Of("a", "stage-imbalance", {2}, {300, 300});
+  Candidate kernel = Of("b", "slow-device", {2}, {290, 290});
+  EXPECT_EQ(Left({kernel, stage}), "ba");
+  kernel.finding.scope.function = "gemm";
+  EXPECT_EQ(Left({kernel, stage}), "a");
+  kernel.finding.scope.ranks = {3};
+  EXPECT_EQ(Left({kernel, stage}), "ba");
+}
+
 TEST(Repeats, APauseInAFunctionThatOnlyThisRankRunsIsThat) {
   Candidate code = Of("a", "slow-host-code", {7}, {0, 150});
   EXPECT_EQ(Left({Of("b", "paused-process", {7}, {0, 100}), code}), "ba");

@@ -92,10 +92,14 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references);
   Candidate candidate;
   report::Finding& finding = candidate.finding;
-  // Layers are not cut differently by what a stage waits for its batches.
-  const bool is_input = why.by_class[static_cast<size_t>(pattern::WorkClass::kInput)] * 10 >= why.total * 6;
-  const bool is_unnamed = !is_input && IsBetweenCalls(why);
-  finding.cause = is_input ? "slow-input" : is_unnamed ? "slow-host-code" : "stage-imbalance";
+  // Layers are not cut differently by what a stage waits for its batches, or copies.
+  const auto is_mostly = [&](pattern::WorkClass c) {
+    return why.by_class[static_cast<size_t>(c)] * 10 >= why.total * 6;
+  };
+  const bool is_input = is_mostly(pattern::WorkClass::kInput);
+  const bool is_copy = !is_input && is_mostly(pattern::WorkClass::kMemory);
+  const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);
+  finding.cause = is_input ? "slow-input" : is_copy ? "slow-copy" : is_unnamed ? "slow-host-code" : "stage-imbalance";
   FillScope(job, stage.ranks, &finding.scope);
   const std::string number = std::to_string(stage.number);
   finding.id = finding.cause + (stage.is_number ? "-stage-" + number : "-" + std::to_string(finding.scope.ranks[0]));
@@ -113,6 +117,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
                                              : ", mostly in " + why.brief) +
                      ".";
   finding.suggestion = is_input     ? "more loader workers and prefetching on the ranks of this stage"
+                       : is_copy    ? "check PCIe link width and generation of these devices; pin what they copy"
                        : is_unnamed ? "record Python stacks (with_stack=True) to name the code"
                                     : "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
@@ -124,8 +129,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   candidate.beyond_stages = true;
   candidate.at_most_info = natural;
   for (const size_t r : stage.ranks) {
-    is_input ? RemoveFromStepBegins(job, r, excess, &candidate.edit)
-             : RemoveOwnTime(job, r, {}, excess, &candidate.edit);
+    is_input || is_copy ? RemoveFromStepBegins(job, r, excess, &candidate.edit)
+                        : RemoveOwnTime(job, r, {}, excess, &candidate.edit);
   }
   return candidate;
 }

@@ -94,6 +94,17 @@ TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
   EXPECT_EQ(WithInput(26, 26).finding.cause, "stage-imbalance");
 }
 
+TEST(StageAnalysis, AStageThatCopiesHasNoMoreLayers) {
+  const std::vector<Candidate> found = Analyse({.more = [&](MadeMesh* mesh, int r) {
+    mesh->Work(r, WorkClass::kMemory, "Memcpy HtoD (Pinned -> Device)", Ms(r == 1 ? 51 : 1));
+  }});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "slow-copy");
+  EXPECT_EQ(found[0].finding.id, "slow-copy-stage-1");
+  EXPECT_NE(found[0].finding.suggestion.find("PCIe"), std::string::npos);
+  EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(50)));
+}
+
 // `own` of nothing recorded on stage 1 and `usual` of it on the others, and `compute` more to compute on stage 1.
 Candidate WithHoles(int own, int usual, int compute = 0) {
   Plan plan;
