@@ -2,12 +2,15 @@
 #include "diagnose/sibling_merge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/disjoint_sets.h"
 #include "base/text.h"
+#include "diagnose/beyond_host.h"
 #include "diagnose/scope.h"
 #include "diagnose/siblings.h"
 #include "diagnose/when.h"
@@ -70,6 +73,7 @@ void Join(const Job& job, const std::vector<Part*>& parts, const std::string& ca
   Part joined{parts.front()->candidate, {}, speaker.speaker, speaker.sentence, is_host};
   Candidate out = *speaker.candidate;
   out.edit = {};
+  out.beyond_peers = !is_host;  // what one of them takes beyond that is on top
   for (Part* part : parts) {
     const Candidate& candidate = *part->candidate;
     out.edit.own.insert(out.edit.own.end(), candidate.edit.own.begin(), candidate.edit.own.end());
@@ -308,6 +312,7 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
   std::vector<Siblings> all = SiblingsOfHosts(job);
   for (Siblings& group : SiblingsOfGroups(job)) all.push_back(std::move(group));
   std::vector<Part> parts;
+  RankCandidates beyond;
   for (auto& [rank, candidate] : *candidates) {
     parts.push_back({&candidate, {rank}, rank, candidate.finding.sentence, false});
   }
@@ -319,9 +324,19 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
     const bool is_clear = siblings.is_host && struck.size() > 2;
     if (cause.empty() || (!is_clear && !AreAlike(struck))) continue;
     if (!siblings.is_host && HasItsOwn(struck)) continue;
+    for (Part* part : struck) {
+      if (!siblings.is_host || part->ranks.size() != 1) continue;
+      std::vector<const Candidate*> others;
+      for (const Part* other : struck) {
+        if (other != part) others.push_back(other->candidate);
+      }
+      auto rest = TakeBeyondHost(job, others, part->candidate);
+      if (rest) beyond.emplace_back(part->ranks.front(), std::move(*rest));
+    }
     Join(job, struck, cause, siblings.is_host, siblings.is_host ? " of one host" : " of one group");
   }
   DropJoined(parts, candidates);
+  std::move(beyond.begin(), beyond.end(), std::back_inserter(*candidates));
 }
 
 }  // namespace headway::diagnose

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank that is slow for itself on a host that is slow.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "diagnose/candidate.h"
+#include "diagnose/job.h"
+
+namespace headway::diagnose {
+
+// What one of a host's ranks takes far beyond all the others (twice what they do in the middle) is its own, and only
+// what they take is the host's. Leaves that with `candidate` and returns the rest; nothing where it is not so far out,
+// or there are under two `others`, the candidates about the host's other ranks. O(steps x others + edits).
+[[nodiscard]] std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const Candidate*>& others,
+                                                      Candidate* candidate);
+
+}  // namespace headway::diagnose
