@@ -14,7 +14,7 @@ std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const 
                                         Candidate* candidate) {
   constexpr size_t kEnough = 2;
   constexpr Nanos kFar = 2;
-  if (others.size() < kEnough) return std::nullopt;
+  if (others.size() < kEnough || job.ranks.front().has_device) return std::nullopt;
   std::vector<Nanos> common(candidate->excess.size(), 0);
   for (size_t s = 0; s < common.size(); ++s) {
     std::vector<Nanos> theirs;

@@ -12,7 +12,8 @@ namespace headway::diagnose {
 
 // What one of a host's ranks takes far beyond all the others (twice what they do in the middle) is its own, and only
 // what they take is the host's. Leaves that with `candidate` and returns the rest; nothing where it is not so far out,
-// or there are under two `others`, the candidates about the host's other ranks. O(steps x others + edits).
+// there are under two `others` (the candidates about the host's other ranks), or devices hide more of it on one rank
+// than on another. O(steps x others + edits).
 [[nodiscard]] std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const Candidate*>& others,
                                                       Candidate* candidate);
 

@@ -139,7 +139,7 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
   *candidates = std::move(kept);
 }
 
-// Of those that are the same the first one, or of a program the costliest: by index.
+// Of those that are the same the first one of those that claim most, or of a program the costliest: by index.
 std::vector<size_t> Different(const std::vector<Candidate>& candidates, const std::vector<size_t>& among) {
   std::vector<size_t> out;
   for (const size_t i : among) {
@@ -148,7 +148,8 @@ std::vector<size_t> Different(const std::vector<Candidate>& candidates, const st
         std::find_if(out.begin(), out.end(), [&](size_t before) { return IsSame(candidates[before], candidate); });
     if (known == out.end()) {
       out.push_back(i);
-    } else if (IsOfProgram(candidate) && Cost(candidate) > Cost(candidates[*known])) {
+    } else if (IsOfProgram(candidate) ? Cost(candidate) > Cost(candidates[*known])
+                                      : candidates[*known].at_most_info && !candidate.at_most_info) {
       *known = i;
     }
   }

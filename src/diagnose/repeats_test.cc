@@ -93,6 +93,13 @@ TEST(Repeats, OfEqualRanksTheLaterGoesWhateverItCosts) {
   EXPECT_EQ(Left({first, Of("b", "slow-input", {0, 1}, {0, 99, 0})}), "ab");
 }
 
+TEST(Repeats, OfEqualRanksWhatClaimsMoreStays) {
+  Candidate remark = Of("a", "slow-copy", {4, 5}, {10, 10});
+  remark.at_most_info = true;
+  EXPECT_EQ(Left({remark, Of("b", "slow-copy", {4, 5}, {9, 9})}), "b");
+  EXPECT_EQ(Left({Of("b", "slow-copy", {4, 5}, {9, 9}), remark}), "b");
+}
+
 TEST(Repeats, ThreeOfAKindLeaveOne) {
   const std::vector<Nanos> cost = {10, 10};
   EXPECT_EQ(Left({Of("a", "x", {0}, cost), Of("b", "x", {0, 1}, cost), Of("c", "x", {0, 1}, cost)}), "b");
