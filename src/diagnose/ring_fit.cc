@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -298,6 +299,15 @@ class Fitter {
 
 }  // namespace
 
-std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings) { return Fitter(job, rings).Fit(); }
+std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings) {
+  size_t ends = 0;
+  std::set<size_t> ranks;
+  for (const Ring& ring : rings) {
+    ends += ring.members.size();
+    ranks.insert(ring.members.begin(), ring.members.end());
+  }
+  if (ranks.size() * ends > kMostWork) return std::nullopt;  // before any row is looked at
+  return Fitter(job, rings).Fit();
+}
 
 }  // namespace headway::diagnose
