@@ -271,9 +271,15 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     // What a rank is slower by in every step it was slower by in the step before the window, too.
     const Nanos slower = std::max<Nanos>(0, in.excess.typical[r]);
     const Nanos least = Threshold(job, skews[r].noise, ResidualOf(job, r));
-    // No peer tells what still shows of a rank that no other runs the same program as: it has to be clearer.
-    const bool has_peers = job.classes[static_cast<size_t>(job.peer_class[r])].size() > 1;
-    const bool shows = has_peers ? met[r].late * 2 >= by : by >= 2 * least;
+    // No peer tells what still shows of a rank that no other runs the same program as, or without devices of ranks that
+    // all come as late: it has to be clearer.
+    const std::vector<int32_t>& peers = job.classes[static_cast<size_t>(job.peer_class[r])];
+    const bool has_peers = peers.size() > 1;
+    const bool all_late = !job.ranks[r].has_device && std::all_of(peers.begin(), peers.end(), [&](int32_t p) {
+      const Skew& skew = skews[static_cast<size_t>(p)];
+      return 2 * (skew.first - skew.usual) >= by;
+    });
+    const bool shows = has_peers && !all_late ? met[r].late * 2 >= by : by >= 2 * least;
     // Where a device begins its other steps says little of the first, which begins with the host: the first meeting
     // does.
     const Nanos began = job.StepOf(r, 0) == nullptr ? 0 : start[r] - sorted.front();

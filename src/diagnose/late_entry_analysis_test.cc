@@ -276,6 +276,35 @@ TEST(LateEntry, ARankWithoutPeersHasToBeClearlyLate) {
   EXPECT_TRUE(EnterAlone(0).empty());
 }
 
+// A pipeline of two stages of two ranks, eight steps of 55 ms; both ranks of the first enter `late`, so that their
+// first meeting, with each other, shows nothing.
+std::vector<Candidate> EnterAsAStage(bool device, Nanos late) {
+  MadeMesh mesh({.ranks = 4, .device = device});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  const std::vector<int> next = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  for (const int r : {0, 1}) mesh.Delay(r, late);
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+    for (int r = 0; r < 2; ++r) mesh.Send(next[static_cast<size_t>(r)], r, 1000, Ms(2));
+    for (int r = 0; r < 2; ++r) mesh.Send(next[static_cast<size_t>(r)], r + 2, 1000, Ms(2));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunLateEntryAnalysis).candidates;
+}
+
+TEST(LateEntry, AWholeStageWithoutDevicesHasToBeClearlyLate) {
+  // Twice a thirtieth of a step: 3.7 ms.
+  const std::vector<Candidate> found = EnterAsAStage(false, Ms(5));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
+  EXPECT_EQ(found[0].excess.front(), Ms(5));
+  EXPECT_TRUE(EnterAsAStage(false, Ms(3)).empty());
+  // Devices of a stage begin when what they are given comes.
+  EXPECT_TRUE(EnterAsAStage(true, Ms(5)).empty());
+}
+
 TEST(LateEntry, ASlowRankWasSlowBeforeTheWindowToo) {
   // It needs 20 ms more in every step, and came 20 ms late: the step before was like the others.
   EXPECT_FALSE(IsLateEntry(Ms(20), Ms(120), Ms(120)));

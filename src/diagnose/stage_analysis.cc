@@ -75,6 +75,26 @@ bool IsBetweenCalls(const Explanation& why) {
   return why.peers_by_class[kIdle] * 4 < why.peers_by_class[kCompute];
 }
 
+// Whether work of one class is most of what the stage takes longer, and is so in most of the steps.
+bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stages, const std::vector<Nanos>& excess,
+              const Explanation& why, pattern::WorkClass work_class) {
+  const auto c = static_cast<size_t>(work_class);
+  if (why.by_class[c] * 10 < why.total * 6) return false;
+  size_t struck = 0, mostly = 0;
+  for (size_t s = 0; s < excess.size(); ++s) {
+    const pattern::Step* mine = job.StepOf(stage.ranks.front(), s);
+    if (excess[s] <= 0 || mine == nullptr) continue;
+    std::vector<Nanos> others;
+    for (const Stage& other : stages) {
+      const pattern::Step* step = job.StepOf(other.ranks.front(), s);
+      if (other.number != stage.number && step != nullptr) others.push_back(step->by_class[c]);
+    }
+    ++struck;
+    mostly += (mine->by_class[c] - Median(std::move(others))) * 2 >= excess[s] ? 1 : 0;
+  }
+  return mostly * 2 >= struck;
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
                         std::vector<Nanos> excess, bool natural) {
   const Job& job = in.job;
@@ -93,9 +113,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   // Layers are not cut differently by what a stage waits for its batches, or copies.
-  const auto is_mostly = [&](pattern::WorkClass c) {
-    return why.by_class[static_cast<size_t>(c)] * 10 >= why.total * 6;
-  };
+  const auto is_mostly = [&](pattern::WorkClass c) { return IsMostly(job, stage, stages, excess, why, c); };
   const bool is_input = is_mostly(pattern::WorkClass::kInput);
   const bool is_copy = !is_input && is_mostly(pattern::WorkClass::kMemory);
   const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);

@@ -105,6 +105,20 @@ TEST(StageAnalysis, AStageThatCopiesHasNoMoreLayers) {
   EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(50)));
 }
 
+TEST(StageAnalysis, CopiesInSomeStepsMakeNoLayers) {
+  // 10 ms more to compute in all six steps, and 60 of copies in two: most of the sum, not of most steps.
+  Plan plan;
+  int work = 0;
+  plan.more = [&](MadeMesh* mesh, int r) {
+    const int step = work++ / 4;
+    mesh->Work(r, WorkClass::kCompute, "kernel0", Ms(r == 1 ? 10 : 0));
+    mesh->Work(r, WorkClass::kMemory, "Memcpy HtoD (Pinned -> Device)", Ms(r == 1 && step < 2 ? 61 : 1));
+  };
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+}
+
 // `own` of nothing recorded on stage 1 and `usual` of it on the others, and `compute` more to compute on stage 1.
 Candidate WithHoles(int own, int usual, int compute = 0) {
   Plan plan;
