@@ -5,12 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "diagnose/excess.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
 
-std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const Candidate*>& others,
+std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<std::vector<Nanos>>& others,
                                         Candidate* candidate) {
   constexpr size_t kEnough = 2;
   constexpr Nanos kFar = 2;
@@ -18,7 +19,7 @@ std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const 
   std::vector<Nanos> common(candidate->excess.size(), 0);
   for (size_t s = 0; s < common.size(); ++s) {
     std::vector<Nanos> theirs;
-    for (const Candidate* other : others) theirs.push_back(other->excess[s]);
+    for (const std::vector<Nanos>& other : others) theirs.push_back(other[s]);
     common[s] = std::min(candidate->excess[s], Median(std::move(theirs)));
   }
   const Nanos all = std::accumulate(candidate->excess.begin(), candidate->excess.end(), Nanos{0});
@@ -36,7 +37,10 @@ std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const 
   }
   candidate->excess = std::move(common);
   beyond.finding.id += "-beyond-host";
-  beyond.finding.sentence = "Beyond what all ranks of its host take longer: " + beyond.finding.sentence;
+  beyond.is_beyond_host = true;
+  const auto struck = std::count_if(beyond.excess.begin(), beyond.excess.end(), [](Nanos x) { return x > 0; });
+  beyond.finding.sentence += " Of that " + FormatDuration((all - of_host) / std::max<Nanos>(1, struck)) +
+                             " a step are beyond what all ranks of its host take longer.";
   beyond.finding.when = ClassifyWhen(beyond.excess, job.steps);
   return beyond;
 }

@@ -12,9 +12,9 @@ namespace headway::diagnose {
 
 // What one of a host's ranks takes far beyond all the others (twice what they do in the middle) is its own, and only
 // what they take is the host's. Leaves that with `candidate` and returns the rest; nothing where it is not so far out,
-// there are under two `others` (the candidates about the host's other ranks), or devices hide more of it on one rank
-// than on another. O(steps x others + edits).
-[[nodiscard]] std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<const Candidate*>& others,
+// there are under two `others` (by step, what the host's other ranks take), or devices hide more of it on one rank than
+// on another. O(steps x others + edits).
+[[nodiscard]] std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<std::vector<Nanos>>& others,
                                                       Candidate* candidate);
 
 }  // namespace headway::diagnose

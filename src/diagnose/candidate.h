@@ -10,20 +10,27 @@
 
 namespace headway::diagnose {
 
+// What the excess of a candidate is counted from: one says what another one does only where both count alike.
+enum class HeldAgainst : uint8_t {
+  kNothing,      // all that is taken
+  kPeers,        // on top of what all of them take
+  kOtherSteps,   // what all ranks take longer alike; what one takes beyond its peers is not in it
+  kOtherStages,  // which may do without what it does
+};
+
 struct Candidate {
-  report::Finding finding;     // recoverable, victims and severity are filled in by PriceCandidates
-  replay::SegmentEdit edit;    // applied to the job's graph
-  Nanos noise = 0;             // per step: below twice this a cause is at most info
-  bool at_most_info = false;   // the analysis itself does not claim more
-  bool is_at_least = false;    // what it costs is not known, only that it is no less than what `edit` brings
-  bool of_all_alike = false;   // what all its ranks take beyond their other steps: one's excess over peers is not in it
-  bool beyond_peers = false;   // held against peers: on top of what all of them take
-  bool beyond_stages = false;  // held against other stages, which may do without what it does
-  std::string other;           // of two functions that share the excess the second one, with which scope.function ends
-  bool only_here = false;      // scope.function takes next to nothing anywhere else
-  std::string of_one;          // where it speaks of several ranks: what was said of `speaker` alone
-  size_t speaker = 0;          // rank index
-  std::vector<Nanos> excess;   // by axis step: what the cause costs its own ranks, before anyone hides it
+  report::Finding finding;    // recoverable, victims and severity are filled in by PriceCandidates
+  replay::SegmentEdit edit;   // applied to the job's graph
+  Nanos noise = 0;            // per step: below twice this a cause is at most info
+  bool at_most_info = false;  // the analysis itself does not claim more
+  bool is_at_least = false;   // what it costs is not known, only that it is no less than what `edit` brings
+  HeldAgainst against = HeldAgainst::kNothing;
+  bool is_beyond_host = false;  // what one rank takes beyond all that its host takes longer
+  std::string other;            // of two functions that share the excess the second one, with which scope.function ends
+  bool only_here = false;       // scope.function takes next to nothing anywhere else
+  std::string of_one;           // where it speaks of several ranks: what was said of `speaker` alone
+  size_t speaker = 0;           // rank index
+  std::vector<Nanos> excess;    // by axis step: what the cause costs its own ranks, before anyone hides it
 };
 
 }  // namespace headway::diagnose

@@ -170,7 +170,30 @@ void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slo
   }
 }
 
-Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, const Egress& egress, Against against) {
+namespace {
+
+// What passes the slow way, too: by what it shows itself, and by what is taken from the others.
+void AddBesides(const Job& job, std::span<const Channel> channels, std::span<const SlowChannel> besides,
+                report::Finding* finding) {
+  for (const bool is_taken : {false, true}) {
+    const auto is_it = [&](const SlowChannel& slow) { return slow.is_taken == is_taken; };
+    const auto first = std::find_if(besides.begin(), besides.end(), is_it);
+    if (first == besides.end()) continue;
+    const Channel& channel = channels[first->channel];
+    const std::string count = Counted(std::count_if(besides.begin(), besides.end(), is_it), "channel");
+    finding->evidence.push_back(
+        {std::string(is_taken ? "taken to be as slow: " : "slower in the same steps: ") + trace::ToString(channel.op),
+         is_taken ? count : FormatRatio(first->ratio), "", "",
+         (is_taken ? "passes here, as do all that it could be held against: "
+                   : count + " here, against other steps: ") +
+             NameOf(job, channel)});
+  }
+}
+
+}  // namespace
+
+Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, const Egress& egress, Against against,
+                         std::span<const SlowChannel> besides) {
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   finding.cause = "slow-link";
@@ -179,8 +202,6 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   FillScope(job, members, &finding.scope);
   candidate.excess.assign(job.num_steps(), 0);
   for (const SlowChannel& slow : egress.slow) RemoveExcess(job, channels[slow.channel], slow, &candidate);
-  const std::vector<SlowChannel> besides =
-      against == Against::kSiblings ? SlowBesides(job, channels, egress) : std::vector<SlowChannel>();
   for (const SlowChannel& slow : besides) RemoveExcess(job, channels[slow.channel], slow, &candidate);
   if (finding.scope.links.empty()) {
     for (const size_t r : members) finding.scope.links.push_back({job.ranks[r].meta.rank, -1});
@@ -208,12 +229,7 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   finding.confidence_reason = std::to_string(groups) + " of " + std::to_string(egress.predicted) +
                               " groups and pairs that such a link would slow are slow; link counters would prove it";
   AddChannelEvidence(job, channels, egress, against, &finding);
-  if (!besides.empty()) {
-    const Channel& first = channels[besides.front().channel];
-    finding.evidence.push_back({std::string("taken to be slow by it, too: ") + trace::ToString(first.op),
-                                Counted(static_cast<int64_t>(besides.size()), "channel"), "", "",
-                                "passes here, as do all that it could be held against: " + NameOf(job, first)});
-  }
+  AddBesides(job, channels, besides, &finding);
   // That something among so many is slow names nobody.
   const bool is_anybody = egress.sides.size() > 2 && !egress.is_row;
   candidate.at_most_info =

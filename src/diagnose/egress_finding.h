@@ -21,9 +21,10 @@ void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* eg
 [[nodiscard]] std::optional<Egress> RowByOrder(const Job& job, std::span<const Channel> channels,
                                                const std::vector<SlowChannel>& slow);
 
-// The candidate of what `egress` explains. Its edit takes the struck transfers back to what they are held against.
+// The candidate of what `egress` explains and of what is slow `besides` (SlowBesides). Its edit takes the struck
+// transfers back to what they are held against.
 [[nodiscard]] Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, const Egress& egress,
-                                       Against against);
+                                       Against against, std::span<const SlowChannel> besides = {});
 
 // Takes the struck transfers back to what they are held against: the edit, and the excess by step (of the worst
 // channel).

@@ -109,19 +109,19 @@ SlowWays FindEgress(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   const std::vector<Channel>& channels = in.channels;
   SlowWays ways;
+  const std::vector<SlowChannel> in_some_steps = FindSlowChannels(job, channels, Against::kOtherSteps);
   for (Egress& egress :
        Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
     NarrowByOrder(job, channels, &egress);
     for (const SlowChannel& slow : egress.slow) ways.explained.insert(channels[slow.channel].group);
-    for (const SlowChannel& slow : SlowBesides(job, channels, egress)) {
-      ways.explained.insert(channels[slow.channel].group);
-    }
-    out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings));
+    const std::vector<SlowChannel> besides = SlowBesides(job, channels, egress, in_some_steps);
+    for (const SlowChannel& slow : besides) ways.explained.insert(channels[slow.channel].group);
+    out->candidates.push_back(MakeSlowEgress(job, channels, egress, Against::kSiblings, besides));
   }
   std::vector<SlowChannel> slow = FindFabricSteps(job, in.excess, channels, ways.explained);
   const bool all_together = !slow.empty();
   if (!all_together) {
-    slow = FindSlowChannels(job, channels, Against::kOtherSteps);
+    slow = in_some_steps;
     std::erase_if(slow, [&](const SlowChannel& s) { return ways.explained.count(channels[s.channel].group) > 0; });
   }
   Nanos all = 0, struck = 0;

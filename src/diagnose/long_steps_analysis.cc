@@ -192,7 +192,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps, const C
                                   : "all ranks in the same steps, against their other steps";
   candidate.excess = steps.cost;
   candidate.noise = steps.noise;
-  candidate.of_all_alike = true;
+  candidate.against = HeldAgainst::kOtherSteps;
   candidate.at_most_info = !IsClaimed(cause.name);
   for (const LongSteps::Stage& stage : steps.stages) {
     for (const size_t r : stage.ranks) RemoveOwnTime(job, r, {}, stage.cost, &candidate.edit);

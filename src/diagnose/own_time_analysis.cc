@@ -232,7 +232,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   const size_t self[] = {suspect.rank};
   FillScope(job, self, &finding.scope);
   finding.scope.function = cause.function;
-  candidate.beyond_peers = true;
+  candidate.against = HeldAgainst::kPeers;
   candidate.only_here = why.only_here && cause.function == why.function;
   if (why.pair && cause.function == why.function) candidate.other = why.other;
   finding.sentence = cause.sentence + ".";

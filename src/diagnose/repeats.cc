@@ -15,11 +15,11 @@ namespace {
 // takes beyond them only where that is the smaller part of it, as where one is a little slower in it. Stages that do
 // without differ from one by more than that, too.
 bool CostsAsMuch(const Candidate& a, const Candidate& b) {
-  const Nanos part = a.of_all_alike && !b.of_all_alike ? 2 : 1;
+  const Nanos part = a.against == HeldAgainst::kOtherSteps && b.against != HeldAgainst::kOtherSteps ? 2 : 1;
   bool shared = false;
   for (size_t s = 0; s < std::min(a.excess.size(), b.excess.size()); ++s) {
     if (b.excess[s] <= 0) continue;
-    const Nanos at_most = b.beyond_stages ? a.excess[s] + a.excess[s] / 2 : a.excess[s];
+    const Nanos at_most = b.against == HeldAgainst::kOtherStages ? a.excess[s] + a.excess[s] / 2 : a.excess[s];
     if (at_most < part * b.excess[s]) return false;
     shared = true;
   }
@@ -60,7 +60,8 @@ bool Covers(const Candidate& a, const Candidate& b) {
     const bool is_costlier = Cost(a) > Cost(b) || (Cost(a) == Cost(b) && ranks.size() > others.size());
     return is_costlier && (Includes(ranks, others) || Includes(others, ranks));
   }
-  if (b.beyond_peers && !a.beyond_peers && !a.of_all_alike) return false;
+  const bool on_top = b.against == HeldAgainst::kPeers && a.against == HeldAgainst::kNothing;
+  if (on_top || b.is_beyond_host) return false;
   return ranks.size() > others.size() && Includes(ranks, others) && CostsAsMuch(a, b);
 }
 

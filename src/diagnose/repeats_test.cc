@@ -42,7 +42,7 @@ TEST(Repeats, WhatAllThatLoadWaitIsMostOfWhatAStageOfThemTakesLonger) {
   const Candidate all = Of("a", "slow-input", {0, 1, 6, 7}, {120, 120});
   const auto left = [&](bool stage, Nanos most) {
     Candidate of_stage = Of("b", "slow-input", {6, 7}, {136, most});
-    of_stage.beyond_stages = stage;
+    if (stage) of_stage.against = HeldAgainst::kOtherStages;
     return Left({of_stage, all});
   };
   EXPECT_EQ(left(true, 180), "a");
@@ -55,18 +55,25 @@ TEST(Repeats, WhatOneTakesBeyondItsPeersIsOnTopOfWhatAllTake) {
   const Candidate all = Of("a", "slow-input", {0, 1, 2, 3}, {28, 28});
   Candidate one = Of("b", "slow-input", {0}, {13, 13});
   EXPECT_EQ(Left({one, all}), "a");
-  one.beyond_peers = true;
+  one.against = HeldAgainst::kPeers;
   EXPECT_EQ(Left({one, all}), "ba");
+  // So it is with a host of two of them, and with a rank beyond its host.
+  Candidate host = Of("h", "slow-input", {0, 1}, {13, 13});
+  host.against = HeldAgainst::kPeers;
+  EXPECT_EQ(Left({host, all}), "ha");
+  EXPECT_EQ(Left({host, one}), "h");
+  one.is_beyond_host = true;
+  EXPECT_EQ(Left({host, one}), "hb");
 }
 
 TEST(Repeats, WhatARankTakesBeyondWhatAllTakeAlikeStays) {
   // All stop for 84 in a step, one of them for 62 more: two pauses. For 40 more, it is a little slower at the first.
   Candidate all = Of("a", "paused-process", {0, 1, 2, 3}, {0, 84});
-  all.of_all_alike = true;
+  all.against = HeldAgainst::kOtherSteps;
   EXPECT_EQ(Left({Of("b", "paused-process", {1}, {0, 62}), all}), "ba");
   EXPECT_EQ(Left({Of("b", "paused-process", {1}, {0, 40}), all}), "a");
   Candidate few = Of("b", "paused-process", {0, 1}, {0, 62});
-  few.of_all_alike = true;
+  few.against = HeldAgainst::kOtherSteps;
   EXPECT_EQ(Left({few, all}), "a");
 }
 

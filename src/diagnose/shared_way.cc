@@ -19,11 +19,17 @@ bool IsOverHosts(const Job& job, const Channel& channel) {
          });
 }
 
+// A message passes its sender's way out only.
 bool Passes(const Job& job, const Channel& channel, const Egress& egress) {
+  if (!IsOverHosts(job, channel)) return false;
+  const auto is_side = [&](int32_t of) {
+    return std::find(egress.sides.begin(), egress.sides.end(), of) != egress.sides.end();
+  };
+  if (channel.sender >= 0) {
+    return is_side(egress.is_host ? job.comms.clock_of_rank[static_cast<size_t>(channel.sender)] : channel.sender);
+  }
   const std::vector<int32_t>& of = egress.is_host ? channel.hosts : channel.ranks;
-  return IsOverHosts(job, channel) && std::any_of(egress.sides.begin(), egress.sides.end(), [&](int32_t side) {
-           return std::binary_search(of.begin(), of.end(), side);
-         });
+  return std::any_of(of.begin(), of.end(), is_side);
 }
 
 // Whether two causes strike the same steps, but for a quarter of either's.
@@ -43,7 +49,8 @@ bool IsRingOverHosts(const Job& job, const Channel& channel) {
 
 }  // namespace
 
-std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels, const Egress& egress) {
+std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels, const Egress& egress,
+                                     std::span<const SlowChannel> in_some_steps) {
   if ((egress.sides.size() != 1 && !egress.is_row) || egress.slow.empty()) return {};
   std::set<size_t> known;
   std::vector<bool> struck(job.num_steps(), false);
@@ -63,17 +70,17 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
   const double keep = 1 / MeanRatio(egress.slow);
   std::vector<SlowChannel> out;
   if (std::find(struck.begin(), struck.end(), false) != struck.end()) {
-    for (SlowChannel& slow : FindSlowChannels(job, channels, Against::kOtherSteps)) {
+    for (const SlowChannel& slow : in_some_steps) {
       const Channel& channel = channels[slow.channel];
       if (known.count(slow.channel) > 0 || !Passes(job, channel, egress) || !SameSteps(slow.cost, struck)) continue;
       compared.insert({channel.family, channel.likes});
-      out.push_back(std::move(slow));
+      out.push_back(slow);
     }
   }
   for (const auto& [likes, members] : of) {
     if (compared.count(likes) > 0) continue;
     for (const size_t i : members) {
-      SlowChannel slow{i, std::vector<Nanos>(job.num_steps(), 0), 1 / keep};
+      SlowChannel slow{i, std::vector<Nanos>(job.num_steps(), 0), 1 / keep, true};
       for (size_t s = 0; s < job.num_steps(); ++s) {
         if (struck[s]) slow.cost[s] = static_cast<Nanos>((1 - keep) * static_cast<double>(channels[i].actual[s]));
       }

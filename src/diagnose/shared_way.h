@@ -9,11 +9,12 @@
 
 namespace headway::diagnose {
 
-// What passes the one side of `egress`, too: operations that take longer in just the steps in which it is slow than in
-// others; and ring operations over hosts that are held against none but such as pass it, each as slow as what `egress`
-// explains, in the same steps. The slowest link of a ring sets its pace, so that of the card
-// holds for all. Empty where it is not known which side it is, or not slow against siblings. O(channels).
+// What passes the one side of `egress`, too: of what is slower `in_some_steps` than in its others (FindSlowChannels,
+// kOtherSteps) that which is so in just the steps in which the side is slow; and ring operations over hosts that are
+// held against none but such as pass it, each taken to be as slow as what `egress` explains, in the same steps. The
+// slowest link of a ring sets its pace, so that of the card holds for all. Empty where it is not known which side it
+// is, or not slow against siblings. O(channels x steps).
 [[nodiscard]] std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels,
-                                                   const Egress& egress);
+                                                   const Egress& egress, std::span<const SlowChannel> in_some_steps);
 
 }  // namespace headway::diagnose

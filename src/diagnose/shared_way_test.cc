@@ -37,7 +37,7 @@ std::vector<SlowChannel> Besides(bool device, std::vector<Channel>* channels) {
   if (egress.size() != 1) return {};
   EXPECT_TRUE(egress[0].is_host);
   EXPECT_EQ(egress[0].sides, std::vector<int32_t>{0});
-  return SlowBesides(job, *channels, egress[0]);
+  return SlowBesides(job, *channels, egress[0], FindSlowChannels(job, *channels, Against::kOtherSteps));
 }
 
 TEST(SlowBesides, OneStagesRingsThatAllPassAreAsSlowWhateverAnotherStageDoes) {
@@ -49,6 +49,7 @@ TEST(SlowBesides, OneStagesRingsThatAllPassAreAsSlowWhateverAnotherStageDoes) {
       EXPECT_EQ(channels[slow.channel].op, CommOp::kAllReduce);
       EXPECT_LT(channels[slow.channel].ranks.front(), 2);
       EXPECT_DOUBLE_EQ(slow.ratio, 4);  // 20 ms for 5
+      EXPECT_TRUE(slow.is_taken);
       // Three quarters of 40 ms, were the card as quick as the others'.
       for (const Nanos cost : slow.cost) EXPECT_EQ(cost, Ms(30));
     }
@@ -70,6 +71,8 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
     mesh.Step();
     mesh.ComputeAll(Ms(50));
     for (int r = 0; r < 8; ++r) mesh.Send(pp[static_cast<size_t>(r)], r, 1'000'000, time(r == 2 || r == 3));
+    // What comes back in these steps, as slowly to all, comes another way.
+    for (int r = 0; r < 8; ++r) mesh.Send(pp[static_cast<size_t>(r)], r + 8, 2'000'000, time(true));
     for (size_t g = 0; g < ep.size(); ++g) mesh.Meet(ep[g], CommOp::kAllToAll, 1'000'000, time(g == 0));
     mesh.Meet(dp[0], CommOp::kAllReduce, 3'000'000, 2 * time(true));
     mesh.Meet(dp[1], CommOp::kAllReduce, 2'000'000, Ms(13));
@@ -88,11 +91,13 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
   EXPECT_TRUE(egress[0].is_row);
   EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2, 3}));
   EXPECT_EQ(egress[0].slow.size(), 3U);
-  const std::vector<SlowChannel> besides = SlowBesides(job, channels, egress[0]);
+  const std::vector<SlowChannel> besides =
+      SlowBesides(job, channels, egress[0], FindSlowChannels(job, channels, Against::kOtherSteps));
   ASSERT_EQ(besides.size(), 1U);
   const Channel& ring = channels[besides[0].channel];
   EXPECT_EQ(ring.op, CommOp::kAllReduce);
   EXPECT_EQ(ring.ranks.front(), 0);
+  EXPECT_FALSE(besides[0].is_taken);
   for (size_t s = 0; s < 12; ++s) EXPECT_EQ(besides[0].cost[s], s % 3 == 0 ? Ms(10) : 0) << s;
 }
 

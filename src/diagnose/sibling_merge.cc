@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -73,11 +74,11 @@ void Join(const Job& job, const std::vector<Part*>& parts, const std::string& ca
   Part joined{parts.front()->candidate, {}, speaker.speaker, speaker.sentence, is_host};
   Candidate out = *speaker.candidate;
   out.edit = {};
-  out.beyond_peers = !is_host;  // what one of them takes beyond that is on top
   for (Part* part : parts) {
     const Candidate& candidate = *part->candidate;
     out.edit.own.insert(out.edit.own.end(), candidate.edit.own.begin(), candidate.edit.own.end());
     for (size_t s = 0; s < out.excess.size(); ++s) out.excess[s] = std::max(out.excess[s], candidate.excess[s]);
+    out.only_here = out.only_here && candidate.only_here;
     joined.ranks.insert(joined.ranks.end(), part->ranks.begin(), part->ranks.end());
     part->ranks.clear();
   }
@@ -254,9 +255,12 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
   }
   for (const auto& [kind, members] : of_kind) {
     // Two parts of what one rank takes longer are no two ranks.
-    std::set<std::vector<size_t>> seen;
+    std::set<size_t> seen;
     for (const size_t i : members) {
-      if (seen.insert(parts[i].ranks).second) sets.Unite(i, members.front());
+      const std::vector<size_t>& ranks = parts[i].ranks;
+      if (std::any_of(ranks.begin(), ranks.end(), [&](size_t r) { return seen.count(r) > 0; })) continue;
+      seen.insert(ranks.begin(), ranks.end());
+      sets.Unite(i, members.front());
     }
   }
   std::map<size_t, std::vector<size_t>> alike_in;
@@ -307,6 +311,27 @@ void MergeHosts(const Job& job, RankCandidates* candidates) {
   DropJoined(parts, candidates);
 }
 
+namespace {
+
+// What single ranks take far beyond the others of their host. These come last: the others speak for the host.
+void TakeBeyondHosts(const Job& job, std::vector<Part*>* struck, RankCandidates* beyond) {
+  std::vector<std::vector<Nanos>> excess;  // before anything is taken
+  for (const Part* part : *struck) excess.push_back(part->candidate->excess);
+  std::vector<Part*> whole, shared;
+  for (size_t i = 0; i < struck->size(); ++i) {
+    Part* part = (*struck)[i];
+    std::vector<std::vector<Nanos>> others = excess;
+    others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+    auto rest = part->ranks.size() == 1 ? TakeBeyondHost(job, others, part->candidate) : std::nullopt;
+    if (rest) beyond->emplace_back(part->ranks.front(), std::move(*rest));
+    (rest ? shared : whole).push_back(part);
+  }
+  whole.insert(whole.end(), shared.begin(), shared.end());
+  *struck = std::move(whole);
+}
+
+}  // namespace
+
 void MergeSiblings(const Job& job, RankCandidates* candidates) {
   if (candidates->size() < 2) return;
   std::vector<Siblings> all = SiblingsOfHosts(job);
@@ -317,22 +342,14 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
     parts.push_back({&candidate, {rank}, rank, candidate.finding.sentence, false});
   }
   for (const Siblings& siblings : all) {
-    const std::vector<Part*> struck = StruckAsOne(job, siblings, &parts);
+    std::vector<Part*> struck = StruckAsOne(job, siblings, &parts);
     if (struck.empty()) continue;
     const std::string cause = CommonCause(struck, siblings.is_host);
     // How much of a slow host shows depends on what each of its devices hides: several ranks speak for it anyway.
     const bool is_clear = siblings.is_host && struck.size() > 2;
     if (cause.empty() || (!is_clear && !AreAlike(struck))) continue;
     if (!siblings.is_host && HasItsOwn(struck)) continue;
-    for (Part* part : struck) {
-      if (!siblings.is_host || part->ranks.size() != 1) continue;
-      std::vector<const Candidate*> others;
-      for (const Part* other : struck) {
-        if (other != part) others.push_back(other->candidate);
-      }
-      auto rest = TakeBeyondHost(job, others, part->candidate);
-      if (rest) beyond.emplace_back(part->ranks.front(), std::move(*rest));
-    }
+    if (siblings.is_host) TakeBeyondHosts(job, &struck, &beyond);
     Join(job, struck, cause, siblings.is_host, siblings.is_host ? " of one host" : " of one group");
   }
   DropJoined(parts, candidates);

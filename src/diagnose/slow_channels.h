@@ -16,6 +16,7 @@ struct SlowChannel {
   size_t channel = 0;       // index into the channels
   std::vector<Nanos> cost;  // by axis step: transfer beyond what it is held against; 0 = not struck
   double ratio = 0;         // over the struck steps: actual / expected
+  bool is_taken = false;    // it is taken to be as slow as another one; nothing tells by itself
 };
 
 // Whether it moves data for 0.2 % of the step or longer: others are passed over.
@@ -35,7 +36,7 @@ struct Egress {
   bool is_row = false;              // all of `sides` together: ranks in a row whose files name no host
   std::vector<int32_t> sides;       // indices of ranks, or of the job's clocks (one a host), that fit equally well
   std::vector<SlowChannel> slow;    // what it explains
-  size_t predicted = 0;             // channels that should be slow if it is the first of `sides`
+  size_t predicted = 0;             // channels that should be slow if it is the first of `sides` (of a row: any)
   std::vector<report::Link> links;  // of one side, where an order of ends shows them
 };
 

@@ -336,9 +336,9 @@ TEST(SlowBesides, RingsThatAllPassAreAsSlow) {
   const Found found = ExchangesAndRings();
   std::vector<Egress> all = LocaliseAll(found, Against::kSiblings);
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_TRUE(SlowBesides(found.job, found.channels, all[0]).empty());  // two sides: not known which
+  EXPECT_TRUE(SlowBesides(found.job, found.channels, all[0], {}).empty());  // two sides: not known which
   NarrowByOrder(found.job, found.channels, &all[0]);
-  const std::vector<SlowChannel> besides = SlowBesides(found.job, found.channels, all[0]);
+  const std::vector<SlowChannel> besides = SlowBesides(found.job, found.channels, all[0], {});
   ASSERT_EQ(besides.size(), 2U);  // not the barrier
   for (const SlowChannel& slow : besides) {
     EXPECT_EQ(found.channels[slow.channel].op, CommOp::kAllReduce);

@@ -144,7 +144,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
                               Milliseconds(Median(std::move(others))),
                               "median over ranks and steps; peers: the other stages"});
   candidate.excess = excess;
-  candidate.beyond_stages = true;
+  candidate.against = HeldAgainst::kOtherStages;
   candidate.at_most_info = natural;
   for (const size_t r : stage.ranks) {
     is_input || is_copy ? RemoveFromStepBegins(job, r, excess, &candidate.edit)

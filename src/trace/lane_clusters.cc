@@ -70,11 +70,12 @@ class LaneClusterer {
   [[nodiscard]] int64_t assigned() const { return assigned_; }
 
  private:
-  // Parts of `size` units, each the first free unit and those nearest to it; empty if not all hold together. Where
-  // three quarters of the units do, those that are left are parts of that size, too, though a slow link may part their
-  // ends.
+  // Parts of `size` units, each the first free unit and those nearest to it; empty if not all hold together. One part
+  // may fail where the others are three quarters of the units: a slow link parts its ends. It is what is left if it
+  // lies as the others do and overlaps always; else its units stay alone.
   std::vector<std::vector<size_t>> Partition(size_t size) {
     const size_t n = units_->size();
+    const bool one_may_fail = (n - size) * 4 >= 3 * n;
     std::vector<char> taken(n, 0);
     std::vector<std::vector<size_t>> parts;
     std::vector<size_t> open;
@@ -83,24 +84,32 @@ class LaneClusterer {
       std::vector<size_t> part = PartOf(leader, size, taken);
       if (part.empty()) {
         open.push_back(leader);
-        if (open.size() * 4 > n) return {};
+        if (!one_may_fail || open.size() > size) return {};
         continue;
       }
       for (const size_t member : part) taken[member] = 1;
       parts.push_back(std::move(part));
     }
-    // Those that came before their leader was passed over may have been taken since.
-    std::erase_if(open, [&](size_t unit) { return taken[unit] != 0; });
-    if (open.empty()) return parts;
-    if (open.size() % size != 0 || parts.size() * size * 4 < 3 * n) return {};
-    for (size_t k = 0; k < open.size() / size; ++k) {
-      const auto leader = std::find_if(open.begin(), open.end(), [&](size_t unit) { return taken[unit] == 0; });
-      std::vector<size_t> part = LoosePartOf(*leader, size, open, taken);
-      if (part.empty()) return parts;
-      for (const size_t member : part) taken[member] = 1;
-      parts.push_back(std::move(part));
-    }
+    if (!open.empty() && LiesAsOthers(open, parts) && OverlapAlways(open)) parts.push_back(std::move(open));
     return parts;
+  }
+
+  // Whether its ranks are as far from one another as those of each of `parts`.
+  [[nodiscard]] bool LiesAsOthers(const std::vector<size_t>& part,
+                                  const std::vector<std::vector<size_t>>& parts) const {
+    const auto rank_of = [&](size_t unit) { return (*units_)[unit].lanes->rank->rank; };
+    return std::all_of(parts.begin(), parts.end(), [&](const std::vector<size_t>& other) {
+      return std::equal(part.begin(), part.end(), other.begin(), other.end(), [&](size_t a, size_t b) {
+        return rank_of(a) - rank_of(part.front()) == rank_of(b) - rank_of(other.front());
+      });
+    });
+  }
+
+  bool OverlapAlways(const std::vector<size_t>& part) {
+    return std::all_of(part.begin() + 1, part.end(), [&](size_t unit) {
+      const Togetherness& t = Judge(part.front(), unit);
+      return t.overlapping >= kAlwaysTogether && t.score >= kAgrees;
+    });
   }
 
   struct Near {
@@ -113,6 +122,8 @@ class LaneClusterer {
   // The leader and those nearest to it, if they hold together; else empty.
   std::vector<size_t> PartOf(size_t leader, size_t size, const std::vector<char>& taken) {
     std::vector<Near> near;
+    const auto free = std::count(taken.begin() + static_cast<ptrdiff_t>(leader) + 1, taken.end(), 0);
+    if (static_cast<size_t>(free) + 1 < size) return {};
     for (size_t other = leader + 1; other < units_->size(); ++other) {
       if (taken[other] != 0) continue;
       const Togetherness& t = Judge(leader, other);
@@ -127,23 +138,6 @@ class LaneClusterer {
     const bool alike = OnDevice(leader) ? rows < kFewRows || AlikeOnDevice(near, size - 1)
                                         : rows < kEnoughRows || Alike(near, size - 1);
     return alike && HoldsTogether(part) ? part : std::vector<size_t>();
-  }
-
-  // The leader and those of `open` that are nearest to it, if all of them overlap always; else empty.
-  std::vector<size_t> LoosePartOf(size_t leader, size_t size, const std::vector<size_t>& open,
-                                  const std::vector<char>& taken) {
-    std::vector<Near> near;
-    for (const size_t other : open) {
-      if (other == leader || taken[other] != 0) continue;
-      const Togetherness& t = Judge(std::min(leader, other), std::max(leader, other));
-      if (t.overlapping >= kAlwaysTogether && t.score >= kAgrees) near.push_back({0, t.scatter, other});
-    }
-    if (near.size() + 1 < size) return {};
-    std::sort(near.begin(), near.end());
-    std::vector<size_t> part{leader};
-    for (size_t k = 0; k + 1 < size; ++k) part.push_back(near[k].unit);
-    std::sort(part.begin(), part.end());
-    return part;
   }
 
   // Ends scatter alike within a group; members of another one that always overlap stand out.
