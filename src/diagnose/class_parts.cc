@@ -58,9 +58,9 @@ Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses&
 
 // Those of `kinds` that count, largest first; fewer than two where it is one cause. What is of no kind goes to the
 // largest.
-// Each is one in `least` of the excess.
-std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
-                             const std::vector<WorkClasses>& kinds, Nanos least) {
+// Each is one in `one_in` of the excess at least.
+std::vector<Suspect> CountingParts(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
+                                   const std::vector<WorkClasses>& kinds, Nanos one_in) {
   std::vector<Suspect> parts;
   WorkClasses rest = kAllWork;
   for (const WorkClasses& classes : kinds) {
@@ -68,7 +68,7 @@ std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect, const std::
     const auto struck = static_cast<Nanos>(part.struck);
     // What strikes a part of the steps only has less time to add up.
     const bool in_some = part.struck * 10 <= suspect.struck * kSomePerTen;
-    if (struck == 0 || part.total * (in_some ? 10 : least) < suspect.total ||
+    if (struck == 0 || part.total * (in_some ? 10 : one_in) < suspect.total ||
         part.total * 100 < struck * job.median_step * kLeastPerCent) {
       continue;
     }
@@ -81,10 +81,10 @@ std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect, const std::
 }
 
 std::vector<Suspect> PartsOfDevice(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
-  return PartsOf(job, suspect, peers,
-                 {ClassesOf({WorkClass::kCompute}), ClassesOf({WorkClass::kMemory}),
-                  ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle})},
-                 4);
+  return CountingParts(job, suspect, peers,
+                       {ClassesOf({WorkClass::kCompute}), ClassesOf({WorkClass::kMemory}),
+                        ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle})},
+                       4);
 }
 
 // Without devices a slow host makes operators and the rest longer alike: two causes are told by striking other steps.
@@ -132,7 +132,7 @@ std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const st
     kinds.push_back(kind);
   }
   kinds.push_back(rest);
-  return PartsOf(job, suspect, peers, kinds, 8);
+  return CountingParts(job, suspect, peers, kinds, 8);
 }
 
 std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {

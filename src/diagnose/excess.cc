@@ -29,15 +29,15 @@ Nanos DeviationOf(std::vector<Nanos> distances) {
   return static_cast<Nanos>(kOfBellCurve * static_cast<double>(Median(std::move(distances))));
 }
 
-namespace {
-
-Nanos Deviation(std::vector<Nanos> values) {
+Nanos SpreadOf(std::vector<Nanos> values) {
   const Nanos middle = Median(values);
   for (Nanos& x : values) x -= middle;
   return DeviationOf(std::move(values));
 }
 
-constexpr size_t kFewMembers = 3, kEnoughSteps = 6;
+namespace {
+
+constexpr size_t kFewMembers = 3, kEnoughSteps = 12;
 
 Nanos TimeOf(const pattern::Step& step, OwnPart part) {
   const Nanos compute = step.by_class[static_cast<size_t>(pattern::WorkClass::kCompute)];
@@ -79,7 +79,7 @@ ExcessTable ComputeExcess(const Job& job, OwnPart part, const std::set<size_t>& 
       }
     }
     std::vector<Nanos> typical, residual, wander;
-    Nanos quietest = kNoValue;
+    std::vector<Nanos> quiet;
     for (const int32_t r : members) {
       std::vector<Nanos> row, own;
       for (size_t s = 0; s < num_steps; ++s) {
@@ -88,20 +88,20 @@ ExcessTable ComputeExcess(const Job& job, OwnPart part, const std::set<size_t>& 
       }
       const Nanos usual = Median(own);
       for (const Nanos x : own) wander.push_back(x - usual);
-      const Nanos alone = Deviation(own);
-      quietest = quietest == kNoValue ? alone : std::min(quietest, alone);
+      if (own.size() >= kEnoughSteps) quiet.push_back(SpreadOf(own));
       const Nanos middle = Median(row);
       table.typical[static_cast<size_t>(r)] = middle;
       typical.push_back(middle);
       for (const Nanos x : row) residual.push_back(x - middle);
     }
     // Against peers a disturbance of one shows on the others too; against its own history a longer step shows on all.
-    Nanos noise = residual.empty() ? Deviation(wander) : std::min(Deviation(residual), Deviation(wander));
+    Nanos noise = residual.empty() ? SpreadOf(wander) : std::min(SpreadOf(residual), SpreadOf(wander));
     // Of two or three ranks one that is struck now and then is what most deviate by. They run the same program: two
-    // that vary as the quietest one does are apart by what varies by the square root of two of it.
-    const bool few = members.size() > 1 && members.size() <= kFewMembers && num_steps >= kEnoughSteps;
-    if (few) noise = std::min(noise, quietest + quietest / 2);
-    table.rank_noise.push_back(std::max(floor, Deviation(typical)));
+    // that vary as the quietest one does are apart by what varies by the square root of two of it, and the least of two
+    // or three deviations is about three quarters of what they are.
+    const bool few = members.size() <= kFewMembers && quiet.size() > 1;
+    if (few) noise = std::min(noise, 2 * *std::min_element(quiet.begin(), quiet.end()));
+    table.rank_noise.push_back(std::max(floor, SpreadOf(typical)));
     // One or two steps cannot show how steps vary: how ranks differ stands in.
     table.step_noise.push_back(std::max(num_steps < 3 ? table.rank_noise.back() : floor, noise));
   }

@@ -24,7 +24,8 @@ struct ExcessTable {
   std::vector<Nanos> typical;  // by rank: median over steps of its excess
   // By class: how much a rank changes between steps (of its excess, or of its own time, whichever varies less), and the
   // ranks' typical excess among each other (which also bounds the former from below where there are under three steps);
-  // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step (0.1 % beside compute).
+  // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step (0.1 % beside compute). Of two or
+  // three ranks over twelve steps and more no more than twice what the quietest one's own time changes by.
   std::vector<Nanos> step_noise;
   std::vector<Nanos> rank_noise;
 
@@ -48,5 +49,8 @@ struct ExcessTable {
 // What values deviate by, from their distances to their middle (of either sign): 1.4826 x the median of those, the
 // standard deviation of a bell curve, whatever a few of them are.
 [[nodiscard]] Nanos DeviationOf(std::vector<Nanos> distances);
+
+// The same of the values themselves: about their median.
+[[nodiscard]] Nanos SpreadOf(std::vector<Nanos> values);
 
 }  // namespace headway::diagnose

@@ -65,12 +65,6 @@ std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s) {
   return late;
 }
 
-Nanos SpreadOf(std::vector<Nanos> values) {
-  const Nanos middle = Median(values);
-  for (Nanos& x : values) x -= middle;
-  return DeviationOf(std::move(values));
-}
-
 // Whether what ranks are later by in other steps tells of the window's first step as well. Not where most of them are
 // far closer together without it: they all came from one point, as when a recording begins behind a synchronisation.
 // Values by rank, of those that are known.

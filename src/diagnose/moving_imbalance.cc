@@ -58,14 +58,16 @@ std::vector<Group> GroupBySteps(const std::vector<Suspect>& struck) {
   return groups;
 }
 
-// What the job loses by it: each step waits for its longest member.
+// What the job waits for in a step: the longest member.
+Nanos LongestIn(const Group& group, size_t step) {
+  Nanos longest = 0;
+  for (const Suspect& member : group.members) longest = std::max(longest, member.cost[step]);
+  return longest;
+}
+
 Nanos Lost(const Group& group) {
   Nanos lost = 0;
-  for (const size_t s : group.steps) {
-    Nanos longest = 0;
-    for (const Suspect& member : group.members) longest = std::max(longest, member.cost[s]);
-    lost += longest;
-  }
+  for (const size_t s : group.steps) lost += LongestIn(group, s);
   return lost;
 }
 
@@ -89,15 +91,11 @@ bool OneDwarfsTheOthers(const std::vector<Group>& groups) {
   const auto hardest =
       std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return Lost(a) < Lost(b); });
   Nanos least = INT64_MAX, most_of_others = 0;
+  for (const size_t s : hardest->steps) least = std::min(least, LongestIn(*hardest, s));
   for (const Group& group : groups) {
-    for (const size_t s : group.steps) {
-      Nanos longest = 0;
-      for (const Suspect& member : group.members) longest = std::max(longest, member.cost[s]);
-      if (&group == &*hardest) {
-        least = std::min(least, longest);
-      } else {
-        most_of_others = std::max(most_of_others, longest);
-      }
+    if (&group == &*hardest) continue;
+    for (const Suspect& member : group.members) {
+      most_of_others = std::max(most_of_others, *std::max_element(member.cost.begin(), member.cost.end()));
     }
   }
   return hardest->steps.size() >= kOften && least >= kFar * most_of_others;

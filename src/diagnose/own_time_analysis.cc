@@ -84,20 +84,22 @@ report::Confidence Judge(const AnalysisInput& in, const Suspect& suspect, size_t
 bool IsEven(const Job& job, const Suspect& suspect) {
   constexpr size_t kFewSteps = 3;
   if (suspect.struck < kFewSteps) return false;
-  std::vector<double> shares;
-  Nanos least = kNoValue;
+  const auto noise = static_cast<double>(suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])]);
+  std::vector<double> shares, uncertain;
   for (const size_t s : suspect.StruckSteps()) {
     const Nanos own = suspect.table->own[suspect.rank * suspect.table->steps + s];
-    const Nanos peers = std::max<Nanos>(1, own - suspect.cost[s]);
-    least = least == kNoValue ? peers : std::min(least, peers);
+    const Nanos peers = own - suspect.cost[s];
+    if (peers <= 0) return false;  // a share of nothing
     shares.push_back(static_cast<double>(suspect.cost[s]) / static_cast<double>(peers));
+    uncertain.push_back(noise / static_cast<double>(peers));
   }
   const double middle = UpperMedian(shares);
   const bool few = suspect.struck == kFewSteps;
-  const Nanos noise = suspect.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
-  const double apart = few ? 0.15 * middle + static_cast<double>(noise) / static_cast<double>(least) : middle / 3;
-  const auto near =
-      std::count_if(shares.begin(), shares.end(), [=](double x) { return std::abs(x - middle) <= apart; });
+  ptrdiff_t near = 0;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const double apart = few ? 0.15 * middle + uncertain[i] : middle / 3;
+    near += std::abs(shares[i] - middle) <= apart ? 1 : 0;
+  }
   return few ? middle >= 0.5 && near == std::ssize(shares) : near * 4 >= std::ssize(shares) * 3;
 }
 

@@ -23,10 +23,10 @@ Severity Judge(const Job& job, const Candidate& candidate, Nanos recoverable) {
   return recoverable * 5 >= job.median_step ? Severity::kCritical : Severity::kWarning;
 }
 
-// Below half a per cent of the steps it strikes a remark says nothing: every job has some; below a tenth where it may
-// cost any amount more. Ranks that share processors with other work have more: there a single step must show two per
-// cent, or the window half of one. What costs a rank much and nobody anything yet, as the others wait for something
-// else anyway, is worth one.
+// Below half a per cent of the steps it strikes a remark says nothing: every job has some; where it may cost any amount
+// more, below a thousandth of the step. Ranks that share processors with other work have more: there a single step must
+// show two per cent, or the window half of one. What costs a rank much and nobody anything yet, as the others wait for
+// something else anyway, is worth one.
 bool SaysNothing(const Job& job, const Candidate& candidate) {
   const Finding& finding = candidate.finding;
   if (finding.severity != Severity::kInfo) return false;

@@ -86,11 +86,14 @@ void RemoveStagger(const Job& job, const std::vector<Marked>& marked, const std:
   }
 }
 
+bool AreFitted(const std::vector<Marked>& marked) {
+  return std::all_of(marked.begin(), marked.end(), [](const Marked& m) { return m.fitted; });
+}
+
 void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all, Candidate* candidate) {
   std::vector<report::Evidence>& evidence = candidate->finding.evidence;
   // What the ends fit says what the link costs; where merely the last one is known nothing does.
-  const bool fitted = std::all_of(slow.marked.begin(), slow.marked.end(), [](const Marked& m) { return m.fitted; });
-  if (fitted) {
+  if (AreFitted(slow.marked)) {
     RemoveStagger(job, slow.marked, {}, candidate);
     evidence.push_back(
         {"gain is estimated from", "the ends of the ring", "", "", "how far apart a slow link makes them lie"});
@@ -184,11 +187,16 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
   if (both_ways && AreOfOneCard(job, senders)) {
     finding.scope.ranks.assign(senders.begin(), senders.end());
     finding.confidence = report::Confidence::kLikely;
-    finding.confidence_reason = "two kinds of collective that run in opposite directions point at the same sender";
+    finding.confidence_reason = senders.size() == 1
+                                    ? "two kinds of collective that run in opposite directions point at the same sender"
+                                    : "two kinds of collective that run in opposite directions point at the same host";
     finding.headline = "the link out of " + Ranks(senders);
   } else {
     finding.confidence = report::Confidence::kSuspected;
-    finding.confidence_reason = "from the order of ends alone; link counters or a pairwise test would prove it";
+    finding.confidence_reason =
+        std::string(AreFitted(slow.marked) ? "from how far ends lie apart, whatever the clocks are"
+                                           : "from the order of ends alone") +
+        "; link counters or a pairwise test would prove it";
     finding.scope.ranks.assign(ends.begin(), ends.end());
     finding.headline = side_by_side       ? "from " + Ranks(senders) + " to " + Ranks(receivers)
                        : ends.size() == 2 ? "between " + Ranks(ends)
@@ -274,8 +282,9 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
   for (const auto& [ways, rings] : slow) {
     out.candidates.push_back(MakeSlowLink(job, rings, all));
     // That a library's rings go by rank is not known.
-    const bool is_hint = has_device && rings.marked.front().fitted;
-    out.candidates.back().at_most_info = out.candidates.back().is_at_least = is_hint;
+    const bool is_hint = has_device && AreFitted(rings.marked);
+    out.candidates.back().at_most_info = is_hint;
+    out.candidates.back().is_at_least = is_hint;
   }
   return out;
 }

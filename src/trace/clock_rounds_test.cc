@@ -47,8 +47,10 @@ struct TwoHosts {
     for (const int r : members) {
       auto& rows = ranks[static_cast<size_t>(r)].instances;
       collective.members.push_back({r, static_cast<int32_t>(rows.size())});
-      rows.push_back(
-          {.start = start, .end = start + takes + (r < 2 ? 0 : late), .local_group = group, .op = CommOp::kAllReduce});
+      rows.push_back({.start = start,
+                      .end = start + takes + (r < 2 ? 0 : late) + jitter_(random_),
+                      .local_group = group,
+                      .op = CommOp::kAllReduce});
     }
     out->push_back(collective);
   }
