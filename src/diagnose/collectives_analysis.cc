@@ -167,8 +167,7 @@ void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& ranks, co
 
 // Of an unknown role only what a few steps show against the others is told: the exchange of gradients alone is cut now
 // so and now so.
-void CheckSmall(const AnalysisInput& in, const Family& family, Role role, AnalysisOutput* out) {
-  const bool role_known = role == Role::kExchange;
+void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
   const Job& job = in.job;
   const Channel& first = *family.front();
   const Nanos start = ShortestTransfer(job, in.channels, first);
@@ -313,18 +312,18 @@ void CheckOverlap(const AnalysisInput& in, const std::vector<Family>& families, 
 
 void RunCollectivesAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (in.job.num_steps() == 0 || in.job.num_ranks() < 2) return;
-  const std::vector<Family> families = FamiliesOf(in.job, in.channels, Role::kExchange);
-  for (const Family& family : families) CheckSmall(in, family, Role::kExchange, out);
-  for (const Family& family : FamiliesOf(in.job, in.channels, Role::kUnknown)) {
+  const Exchanges exchanges = ExchangesOf(in.job, in.channels);
+  for (const Family& family : exchanges.known) CheckSmall(in, family, true, out);
+  for (const Family& family : exchanges.unknown) {
     // Groups that nothing names are one family, whatever they do: those that are cut in the same steps belong together.
     std::map<std::vector<size_t>, Family> varying;
     for (const Channel* channel : family) {
       std::vector<size_t> steps = StepsInPieces(in.job, *channel, UsualOf(in.job, *channel).calls);
       if (!steps.empty()) varying[std::move(steps)].push_back(channel);
     }
-    for (const auto& [steps, alike] : varying) CheckSmall(in, alike, Role::kUnknown, out);
+    for (const auto& [steps, alike] : varying) CheckSmall(in, alike, false, out);
   }
-  CheckOverlap(in, families, out);
+  CheckOverlap(in, exchanges.known, out);
 }
 
 }  // namespace headway::diagnose

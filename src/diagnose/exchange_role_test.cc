@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,11 +17,14 @@ namespace {
 using trace::CommOp;
 using Groups = std::set<std::vector<int32_t>>;
 
+enum class Role : uint8_t { kExchange, kUnknown };
+
 Groups Of(std::vector<pattern::RankPattern> ranks, Role role) {
   const Job job = JoinJob(std::move(ranks));
   const std::vector<Channel> channels = CollectChannels(job);
+  const Exchanges exchanges = ExchangesOf(job, channels);
   Groups out;
-  for (const Family& family : FamiliesOf(job, channels, role)) {
+  for (const Family& family : role == Role::kExchange ? exchanges.known : exchanges.unknown) {
     for (const Channel* channel : family) out.insert(channel->ranks);
   }
   return out;
@@ -49,6 +53,20 @@ const Groups kNear{{0, 1}, {2, 3}, {4, 5}, {6, 7}}, kFar{{0, 2, 4, 6}, {1, 3, 5,
 TEST(ExchangeRole, OfUnnamedGroupsThoseThatLieFarApart) {
   EXPECT_EQ(Of(Mesh("", ""), Role::kExchange), kFar);
   EXPECT_EQ(Of(Mesh("", ""), Role::kUnknown), kNear);
+}
+
+TEST(ExchangeRole, OfTwoThatLieAsFarApartNeitherIsTold) {
+  // Pairs two apart, and the fours again.
+  MadeMesh mesh({.ranks = 8});
+  const std::vector<int> pairs = mesh.Groups("", {{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  const std::vector<int> fours = mesh.Groups("", {{0, 2, 4, 6}, {1, 3, 5, 7}});
+  for (int s = 0; s < 4; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(10));
+    for (const int g : pairs) mesh.Meet(g, CommOp::kAllReduce, -1, Ms(1));
+    for (const int g : fours) mesh.Meet(g, CommOp::kAllReduce, -1, Ms(2));
+  }
+  EXPECT_EQ(Of(mesh.Make(), Role::kExchange), Groups{});
 }
 
 TEST(ExchangeRole, ANameTellsMoreThanAPlace) {
