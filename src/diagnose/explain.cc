@@ -129,7 +129,7 @@ void NamePair(const FunctionView& view, const std::vector<Row>& rows, Explanatio
   if (order.size() < 2 || (own(order[0]) + own(order[1])) * 10 < out->total * 7) return;
   out->node = order[0];
   out->other_node = order[1];
-  out->other_excess = own(order[1]);
+  out->other_excess = rows[static_cast<size_t>(order[1])].excess();
   out->other = view.Path(order[1], 1);
   out->function = view.Path(order[0], 3) + ", " + out->other;
   out->pair = true;

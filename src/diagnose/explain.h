@@ -25,7 +25,7 @@ struct Explanation {
   std::string leaf;              // full name of `node`
   Nanos node_excess = 0;
   FunctionView::Node other_node = -1;  // of a pair: the second one
-  Nanos other_excess = 0;
+  Nanos other_excess = 0;              // inclusive, as node_excess
   Nanos node_own = 0, node_peers = 0;  // its time here and on the median peer, inclusive
   int64_t node_calls = 0, node_peer_calls = 0;
   pattern::WorkClass node_class = pattern::WorkClass::kIdle;

@@ -75,13 +75,13 @@ bool PlacesTell(const std::vector<Nanos>& first, const std::vector<Nanos>& usual
   return first.size() < 4 || SpreadOf(first) * kFar >= SpreadOf(std::move(beyond));
 }
 
-// The same at the first operation of the window, beyond what the rank is later by in other steps anyway; and what that
-// varies by (DeviationOf), 0 where too few steps tell.
+// How much later than its peers a rank comes to the first operation of the window, where `places_tell` beyond what it
+// is later by in other steps anyway; and what that varies by (DeviationOf), 0 where too few steps tell.
 struct Meeting {
   Nanos late = 0, noise = 0;
 };
 
-std::vector<Meeting> FirstMeetings(const Job& job) {
+std::vector<Meeting> FirstMeetings(const Job& job, bool places_tell) {
   constexpr size_t kEnough = 3, kMostSteps = 16;
   const std::vector<Nanos> late = LatenessAtFirst(job, 0);
   std::vector<std::vector<Nanos>> others(job.num_ranks());
@@ -92,17 +92,11 @@ std::vector<Meeting> FirstMeetings(const Job& job) {
     }
   }
   std::vector<Meeting> out(late.size());
-  std::vector<Nanos> first, usual;
   for (size_t r = 0; r < late.size(); ++r) {
     out[r].late = late[r] == kNoValue ? 0 : late[r];
     if (others[r].size() < kEnough) continue;
-    first.push_back(out[r].late);
-    usual.push_back(Median(others[r]));
-    out[r].noise = SpreadOf(others[r]);
-  }
-  if (!PlacesTell(first, usual)) return out;
-  for (size_t r = 0, known = 0; r < late.size(); ++r) {
-    if (others[r].size() >= kEnough) out[r].late -= usual[known++];
+    if (places_tell) out[r].late -= Median(others[r]);
+    out[r].noise = SpreadOf(std::move(others[r]));
   }
   return out;
 }
@@ -183,7 +177,8 @@ void HoldAgainstStage(const Job& job, const std::vector<char>& known, std::vecto
   }
 }
 
-std::vector<Skew> Skews(const Job& job) {
+// `places_tell`: whether usual places were taken into account.
+std::vector<Skew> Skews(const Job& job, bool* places_tell) {
   std::vector<Skew> out(job.num_ranks());
   // A rank whose own steps begin elsewhere has not entered this one late.
   Starts starts_here = job.graph.chain_start;
@@ -210,9 +205,8 @@ std::vector<Skew> Skews(const Job& job) {
     places.push_back(out[r].usual);
     out[r].noise = SpreadOf(std::move(others[r]));
   }
-  if (!PlacesTell(firsts, places)) {
-    for (Skew& skew : out) skew.usual = 0;
-  }
+  *places_tell = PlacesTell(firsts, places);
+  for (Skew& skew : out) skew.usual = *places_tell ? skew.usual : 0;
   // Their places taken into account.
   std::vector<Nanos> late;
   for (size_t r = 0; r < out.size(); ++r) {
@@ -243,14 +237,20 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() < 2 || job.steps.empty() || job.comms.collectives.empty()) return;
   const std::vector<Nanos>& start = job.graph.chain_start;
-  const std::vector<Skew> skews = Skews(job);
+  bool places_tell = true;
+  const std::vector<Skew> skews = Skews(job, &places_tell);
   std::vector<Nanos> sorted;
   for (size_t r = 0; r < start.size(); ++r) {
     if (job.StepOf(r, 0) != nullptr) sorted.push_back(start[r]);
   }
   std::sort(sorted.begin(), sorted.end());
   // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
-  const std::vector<Meeting> met = FirstMeetings(job);
+  const std::vector<Meeting> met = FirstMeetings(job, places_tell);
+  std::vector<Nanos> least_late(job.classes.size(), INT64_MAX);  // by class
+  for (size_t r = 0; r < start.size(); ++r) {
+    Nanos& least = least_late[static_cast<size_t>(job.peer_class[r])];
+    least = std::min(least, skews[r].first - skews[r].usual);
+  }
   std::vector<size_t> late;
   Nanos residual = 0, most = 0;
   struct Move {
@@ -269,10 +269,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     // all come as late: it has to be clearer.
     const std::vector<int32_t>& peers = job.classes[static_cast<size_t>(job.peer_class[r])];
     const bool has_peers = peers.size() > 1;
-    const bool all_late = !job.ranks[r].has_device && std::all_of(peers.begin(), peers.end(), [&](int32_t p) {
-      const Skew& skew = skews[static_cast<size_t>(p)];
-      return 2 * (skew.first - skew.usual) >= by;
-    });
+    const bool all_late = !job.ranks[r].has_device && 2 * least_late[static_cast<size_t>(job.peer_class[r])] >= by;
     const bool shows = has_peers && !all_late ? met[r].late * 2 >= by : by >= 2 * least;
     // Where a device begins its other steps says little of the first, which begins with the host: the first meeting
     // does.

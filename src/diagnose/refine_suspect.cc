@@ -9,10 +9,26 @@
 
 namespace headway::diagnose {
 
+namespace {
+
+// Whether one of them is called by the other: its time is in the other's already.
+bool AreNested(const FunctionView& view, FunctionView::Node a, FunctionView::Node b) {
+  const auto is_above = [&](FunctionView::Node above, FunctionView::Node node) {
+    for (; node >= 0; node = view.parent(node)) {
+      if (node == above) return true;
+    }
+    return false;
+  };
+  return is_above(a, b) || is_above(b, a);
+}
+
+}  // namespace
+
 bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers,
                       Suspect* suspect) {
+  if (why.node < 0 || (why.pair && AreNested(*in.view, why.node, why.other_node))) return false;
   const Nanos held = why.node_excess + why.other_excess;
-  if (why.node < 0 || held * 10 < suspect->total * 6) return false;
+  if (held * 10 < suspect->total * 6) return false;
   if (suspect->is_part) return true;
   const auto series_of = [&](size_t rank) {
     std::vector<Nanos> out = in.view->Series(why.node, rank);

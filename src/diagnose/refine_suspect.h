@@ -11,8 +11,9 @@
 namespace headway::diagnose {
 
 // Once a function, or a pair of them, is known to hold the excess its own series says which steps are struck and by how
-// much; the total also holds whatever else happened in them. False (and no change) where it holds less than half of it,
-// or a pair does not in each step. O(steps x peers).
+// much; the total also holds whatever else happened in them. False (and no change) where it holds less than six tenths
+// of it, or under half over the steps it then strikes, or a pair does not in each step; a suspect that is a part of
+// another one is left as it is. O(steps x peers).
 bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std::vector<size_t>& peers,
                       Suspect* suspect);
 

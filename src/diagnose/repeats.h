@@ -8,9 +8,12 @@
 namespace headway::diagnose {
 
 // Two analyses may come upon one cause, one by peers and one by what an operation should take. Of candidates with the
-// same cause in common steps, where one names all ranks that another names and prices them no lower, the other goes; of
-// equals the later one. Candidates that name no rank stay. Where a host is slow, what its ranks' input, code or
-// launches take longer in those steps is part of that; and so is a pause without a name of a stall that has one.
+// same cause in common steps, where one names all ranks that another names and prices them no lower, the other goes
+// (not where it counts from peers and the first does not: candidate.h; of what all take alike twice as much has to be
+// priced, of a stage held against others two thirds); of a program's launches the costlier stays; of equals the one
+// that claims more, else the first. Candidates that name no rank stay. Where a host is slow, what its ranks' input,
+// code or launches take longer in those steps is part of that; so is a pause without a name of a stall that has one, or
+// of code that only its ranks run; and so is one kernel that is longer on a stage that has more to do.
 void DropRepeats(std::vector<Candidate>* candidates);
 
 }  // namespace headway::diagnose

@@ -28,7 +28,9 @@ constexpr double kLong = 0.1;            // of the longest transfer
 constexpr double kPieces = 8;            // devices pass on a long message in pieces: hops of all long ones are alike
 constexpr size_t kLeastCalls = 6;
 constexpr size_t kMostWork = size_t{1} << 22U;
-constexpr int kMostSweeps = 100;
+constexpr int kMostSweeps = 200;
+constexpr double kSettled = 1e-6;    // of what is left
+constexpr double kRounding = 1e-18;  // of what was there
 constexpr size_t kNoPlace = SIZE_MAX;
 constexpr std::array kOps{CommOp::kAllReduce, CommOp::kAllGather, CommOp::kReduceScatter};
 
@@ -61,8 +63,9 @@ class Fitter {
     const std::vector<Way> ways = Ways();
     if (ends_.empty() || ways.size() * ends_of_.size() > kMostWork) return std::nullopt;
     Column ends = ends_of_;
-    Centre(&ends);
+    if (!Centre(&ends)) return std::nullopt;
     const double all = Squares(ends);
+    if (all <= 0) return std::nullopt;
     const double free = static_cast<double>(ends.size() - ends_.size()) - static_cast<double>(CountClocks() - 1);
     std::vector<std::pair<double, size_t>> left;  // of the squares, by way
     std::vector<std::array<double, kOps.size()>> hops(ways.size());
@@ -100,13 +103,15 @@ class Fitter {
     std::vector<std::vector<Nanos>> ends(place_of.size());
     std::vector<Nanos> away;
     for (const auto& [transfer, c] : calls) {
-      Nanos origin = 0;  // doubles hold differences only
-      for (const trace::CollectiveMember& member : job_.comms.collectives[c].members) {
+      const auto end_of = [&](const trace::CollectiveMember& member) {
         const auto rank = static_cast<size_t>(member.rank_index);
         const trace::HostClock& clock = job_.comms.clocks[static_cast<size_t>(ClockOf(rank))];
-        const Nanos end = Align(clock, job_.ranks[rank].comms.instances[static_cast<size_t>(member.instance)].end);
-        if (origin == 0) origin = end;
-        ends[place_of.at(member.rank_index)].push_back(end - origin);
+        return Align(clock, job_.ranks[rank].comms.instances[static_cast<size_t>(member.instance)].end);
+      };
+      const auto& members = job_.comms.collectives[c].members;
+      const Nanos origin = end_of(members.front());  // doubles hold differences only
+      for (const trace::CollectiveMember& member : members) {
+        ends[place_of.at(member.rank_index)].push_back(end_of(member) - origin);
       }
     }
     Ends out{k, static_cast<double>(calls[calls.size() / 2].first), 0, ends_of_.size()};
@@ -119,7 +124,7 @@ class Fitter {
     ends_.push_back(out);
   }
 
-  // Short operations tell of the clocks, not of hops.
+  // Rings of short operations alone tell of the clocks, not of hops.
   void FindLong() {
     is_long_.assign(rings_.size(), 0);
     double longest = 0;
@@ -159,7 +164,10 @@ class Fitter {
         enter({Out::kRank, "", members[i]});
         if (static_cast<size_t>(ClockOf(members[(i + 1) % members.size()])) != clock) enter({Out::kHost, "", clock});
         const auto place = std::lower_bound(ranks.begin(), ranks.end(), static_cast<int32_t>(members[i]));
-        enter({Out::kPlace, group.desc + std::to_string(members.size()), static_cast<size_t>(place - ranks.begin())});
+        const RankId distance = group.ranks.size() < 2 ? 0 : group.ranks[1] - group.ranks[0];
+        const std::string kind =
+            group.desc + " every " + std::to_string(distance) + " of " + std::to_string(members.size());
+        enter({Out::kPlace, kind, static_cast<size_t>(place - ranks.begin())});
       }
     }
     for (const Key& key : twice) of.erase(key);
@@ -194,8 +202,8 @@ class Fitter {
   }
 
   // Takes the mean of each operation, which nobody knows, and of each clock, which may be off, out of the values: in
-  // turn, until neither has any.
-  void Centre(Column* values) const {
+  // turn, until neither has any. False where that takes too many turns (clocks that only a long chain of rings ties).
+  bool Centre(Column* values) const {
     const size_t clocks = job_.comms.clocks.size();
     std::vector<double> sum(clocks), count(clocks);
     const double before = Squares(*values);
@@ -224,8 +232,9 @@ class Fitter {
           (*values)[e.begin + i] -= sum[static_cast<size_t>(ClockOf(members[i]))];
         }
       }
-      if (moved <= 1e-9 * before) break;
+      if (moved <= kSettled * Squares(*values) || moved <= kRounding * before) return true;
     }
+    return false;
   }
 
   static double Product(const Column& a, const Column& b) {
@@ -247,7 +256,7 @@ class Fitter {
       Column pattern = Pattern(way, k);
       const double before = Squares(pattern);
       if (before == 0) continue;
-      Centre(&pattern);
+      if (!Centre(&pattern)) return 1;
       for (size_t j = 0; j < k; ++j) {
         if (kept[j].empty()) continue;
         shared[k][j] = Product(pattern, kept[j]) / Squares(kept[j]);

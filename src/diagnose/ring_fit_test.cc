@@ -19,7 +19,7 @@ using trace::CommOp;
 // A job whose rings are told by hand: how much before the receiver behind the link out of `sender` a member ends.
 class Rings {
  public:
-  Rings(int ranks, int per_host) : mesh_({.ranks = ranks, .per_host = per_host}), ranks_(ranks) {}
+  Rings(int ranks, int per_host) : mesh_({.ranks = ranks, .per_host = per_host}) {}
 
   // Members send to the next one (`down`: to the one before). An operation of `takes`; `hop` 0 = nothing is slow.
   void Add(const MadeMesh::Members& members, bool down, CommOp op, Nanos takes, int sender, Nanos hop) {
@@ -73,7 +73,6 @@ class Rings {
   }
 
   MadeMesh mesh_;
-  int ranks_;
   std::vector<Added> added_;
 };
 
@@ -172,7 +171,7 @@ TEST(RingFit, FewEndsFitAnything) {
   Rings rings(4, 2);
   rings.Add(UpTo(4), false, CommOp::kAllGather, Ms(10), 0, Us(500));
   EXPECT_EQ(Fit(rings, rings.Make()), Links{});
-  // On one host none is lost to a clock; six of eight are left.
+  // On one host none is lost to a clock, six of eight are left; but five calls are too few.
   for (const int calls : {5, 6}) {
     Rings more(8, 8);
     more.Add(UpTo(8), false, CommOp::kAllGather, Ms(10), 0, Us(500));

@@ -49,7 +49,8 @@ struct Suspect {
 [[nodiscard]] std::vector<Suspect> FindSuspects(const AnalysisInput& in);
 
 // Where several ranks of a class are slow they hide one that is less so: how far the class is apart says nothing any
-// more. Looks at the others again without those `found` (and without those that are `explained` otherwise). `table`:
+// more. Looks at the others again without those `found` (and without those that are `explained` otherwise); where under
+// four are left, only one of them counts, and only if its own other steps show it. `table`:
 // what the new suspects' costs are taken from; it has to outlive them. Longest first.
 [[nodiscard]] std::vector<Suspect> LookAgain(const AnalysisInput& in, const std::vector<Suspect>& found,
                                              const std::set<size_t>& explained, ExcessTable* table);

@@ -27,7 +27,8 @@ before(async () => {
 after(() => browser?.close());
 
 // The page draws what an action changed in the next frames (effects of its components run after a frame is shown), so
-// every action below ends when two frames have passed: what is asked next is what a person would see.
+// the actions below that something is asked after end when two frames have passed: what is asked is what a person would
+// see.
 const settled = (page) => page.evaluate(() => new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)));
 }));
@@ -39,8 +40,9 @@ function settling(page) {
       const act = owner[name];
       if (act.settles) continue;
       owner[name] = async function action(...values) {
-        await act.apply(this, values);
+        const result = await act.apply(this, values);
         await settled(owner === locators ? this.page() : page);
+        return result;
       };
       owner[name].settles = true;
     }
