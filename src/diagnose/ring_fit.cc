@@ -92,7 +92,7 @@ class Fitter {
     }
     std::sort(by_length.begin(), by_length.end());
     for (size_t from = 0, to = 0; from < by_length.size(); from = to) {
-      while (to < by_length.size() && by_length[to].first <= 2 * by_length[from].first) ++to;
+      for (to = from + 1; to < by_length.size() && by_length[to].first / 2 <= by_length[from].first;) ++to;
       AddAlike(k, place_of, std::span(by_length).subspan(from, to - from));
     }
   }
@@ -111,7 +111,8 @@ class Fitter {
       const auto& members = job_.comms.collectives[c].members;
       const Nanos origin = end_of(members.front());  // doubles hold differences only
       for (const trace::CollectiveMember& member : members) {
-        ends[place_of.at(member.rank_index)].push_back(end_of(member) - origin);
+        const auto place = place_of.find(member.rank_index);
+        if (place != place_of.end()) ends[place->second].push_back(end_of(member) - origin);
       }
     }
     Ends out{k, static_cast<double>(calls[calls.size() / 2].first), 0, ends_of_.size()};
