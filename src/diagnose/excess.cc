@@ -78,8 +78,7 @@ ExcessTable ComputeExcess(const Job& job, OwnPart part, const std::set<size_t>& 
         table.excess[order[i].second * num_steps + s] = order[i].first - MedianWithout(sorted, i);
       }
     }
-    std::vector<Nanos> typical, residual, wander;
-    std::vector<Nanos> quiet;
+    std::vector<Nanos> typical, residual, wander, quiet, changes;
     for (const int32_t r : members) {
       std::vector<Nanos> row, own;
       for (size_t s = 0; s < num_steps; ++s) {
@@ -93,14 +92,19 @@ ExcessTable ComputeExcess(const Job& job, OwnPart part, const std::set<size_t>& 
       table.typical[static_cast<size_t>(r)] = middle;
       typical.push_back(middle);
       for (const Nanos x : row) residual.push_back(x - middle);
+      for (size_t i = 1; i < row.size(); ++i) changes.push_back(row[i] - row[i - 1]);
     }
     // Against peers a disturbance of one shows on the others too; against its own history a longer step shows on all.
     Nanos noise = residual.empty() ? SpreadOf(wander) : std::min(SpreadOf(residual), SpreadOf(wander));
-    // Of two or three ranks one that is struck now and then is what most deviate by. They run the same program: two
-    // that vary as the quietest one does are apart by what varies by the square root of two of it, and the least of two
-    // or three deviations is about three quarters of what they are.
-    const bool few = members.size() <= kFewMembers && quiet.size() > 1;
-    if (few) noise = std::min(noise, 2 * *std::min_element(quiet.begin(), quiet.end()));
+    // Of two or three ranks one that is struck now and then, or from some step on, is what most deviate by. They run
+    // the same program: two that vary as the quietest one does are apart by what varies by the square root of two of
+    // it, and the least of two or three deviations is about three quarters of what they are. Where in between it lies
+    // is what excess changes by from one step to the next: by the square root of two of what it varies by.
+    if (members.size() <= kFewMembers && quiet.size() > 1) {
+      const Nanos quietest = *std::min_element(quiet.begin(), quiet.end());
+      const Nanos varies = SpreadOf(changes) * 10 / 14;
+      noise = std::min(noise, std::clamp(varies, quietest * 14 / 10, quietest * 2));
+    }
     table.rank_noise.push_back(std::max(floor, SpreadOf(typical)));
     // One or two steps cannot show how steps vary: how ranks differ stands in.
     table.step_noise.push_back(std::max(num_steps < 3 ? table.rank_noise.back() : floor, noise));

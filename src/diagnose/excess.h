@@ -25,7 +25,8 @@ struct ExcessTable {
   // By class: how much a rank changes between steps (of its excess, or of its own time, whichever varies less), and the
   // ranks' typical excess among each other (which also bounds the former from below where there are under three steps);
   // both as 1.4826 x median absolute deviation, at least 0.3 % of the median step (0.1 % beside compute). Of two or
-  // three ranks over twelve steps and more no more than twice what the quietest one's own time changes by.
+  // three ranks over twelve steps and more no more than what excess changes by from step to step over the square root
+  // of two, taken to be between that root and twice of what the quietest one's own time varies by.
   std::vector<Nanos> step_noise;
   std::vector<Nanos> rank_noise;
 

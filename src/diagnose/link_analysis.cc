@@ -172,6 +172,10 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (!is_p2p && ways.explained.count(channel.group) == 0) left.push_back(&channel);
   }
   RingLinks rings = FindRingLinks(job, left, channels);
+  if (rings.too_many) {
+    out->not_checked.push_back(
+        {"slow links whose ring ends in an order that clocks do not tell", "too many ranks to fit all ends together"});
+  }
   // Where one way out would do, a link that shows among these ranks is it.
   const auto is_the_way = [&](const Candidate& ring) {
     const std::vector<RankId>& ends = ring.finding.scope.ranks;

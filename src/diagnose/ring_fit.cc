@@ -309,14 +309,18 @@ class Fitter {
 
 }  // namespace
 
-std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings) {
+bool AreTooMany(std::span<const Ring> rings) {
   size_t ends = 0;
   std::set<size_t> ranks;
   for (const Ring& ring : rings) {
     ends += ring.members.size();
     ranks.insert(ring.members.begin(), ring.members.end());
   }
-  if (ranks.size() * ends > kMostWork) return std::nullopt;  // before any row is looked at
+  return ranks.size() * ends > kMostWork;
+}
+
+std::optional<RingFit> FitRings(const Job& job, std::span<const Ring> rings) {
+  if (AreTooMany(rings)) return std::nullopt;  // before any row is looked at
   return Fitter(job, rings).Fit();
 }
 

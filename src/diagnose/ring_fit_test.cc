@@ -179,5 +179,14 @@ TEST(RingFit, FewEndsFitAnything) {
   }
 }
 
+TEST(RingFit, MoreThanFourMillionRanksTimesEndsAreTooMany) {
+  std::vector<Ring> rings(1);
+  rings[0].members.resize(2048);  // 2^11 ranks, each with one end: 2^22
+  for (size_t i = 0; i < 2048; ++i) rings[0].members[i] = i;
+  EXPECT_FALSE(AreTooMany(rings));
+  rings.push_back({nullptr, {0}});  // one end more of a known rank
+  EXPECT_TRUE(AreTooMany(rings));
+}
+
 }  // namespace
 }  // namespace headway::diagnose

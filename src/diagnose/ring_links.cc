@@ -264,11 +264,12 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
   RingLinks out;
   std::map<int32_t, Channels> by_group;
   for (const Channel* channel : channels) by_group[channel->group].push_back(channel);
-  std::map<int32_t, std::vector<Marked>> marked = MarkRings(job, by_group, all);
+  RingMarks marks = MarkRings(job, by_group, all);
+  out.too_many = marks.too_many;
   const bool has_device = job.ranks.front().has_device;
   std::map<Ways, SlowRings> slow;
   for (const auto& [group, kinds] : by_group) {
-    if (const std::vector<Marked>& of_group = marked[group]; !of_group.empty()) {
+    if (const std::vector<Marked>& of_group = marks.of[group]; !of_group.empty()) {
       SlowRings& rings = slow[WaysOf(job, of_group)];
       rings.marked.insert(rings.marked.end(), of_group.begin(), of_group.end());
       rings.all.insert(rings.all.end(), kinds.begin(), kinds.end());

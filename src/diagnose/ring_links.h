@@ -11,7 +11,8 @@ namespace headway::diagnose {
 
 struct RingLinks {
   std::vector<Candidate> candidates;
-  Channels unexplained;  // of `channels`
+  Channels unexplained;   // of `channels`
+  bool too_many = false;  // rings to be fitted (ring_fit.h)
 };
 
 // In each group the member that ends last behind a slow link, as good as never by chance and late by a good part of the

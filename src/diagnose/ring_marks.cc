@@ -62,13 +62,14 @@ std::vector<size_t> RingOf(const Job& job, const Channel& channel) {
 
 // Where hosts' clocks do not tell who ends last: the way out that suits the ends of all `channels` that are rings over
 // hosts. The rings of devices are taken to go by rank, up or down.
-std::vector<Marked> FitOverHosts(const Job& job, const Channels& channels) {
+std::vector<Marked> FitOverHosts(const Job& job, const Channels& channels, bool* too_many) {
   std::vector<Ring> rings;
   for (const Channel* channel : channels) {
     if (!IsRing(channel->op) || channel->hosts.size() < 2) continue;
     if (Ring ring{channel, RingOf(job, *channel)}; ring.members.size() >= 3) rings.push_back(std::move(ring));
   }
-  if (rings.empty()) return {};
+  *too_many = AreTooMany(rings);
+  if (rings.empty() || *too_many) return {};
   std::optional<RingFit> fit = FitRings(job, rings);
   if (job.ranks.front().has_device) {
     for (Ring& ring : rings) std::reverse(ring.members.begin(), ring.members.end());
@@ -120,10 +121,10 @@ bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order)
 
 }  // namespace
 
-std::map<int32_t, std::vector<Marked>> MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group,
-                                                 const std::vector<Channel>& all) {
+RingMarks MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group, const std::vector<Channel>& all) {
   const bool has_device = job.ranks.front().has_device;
-  std::map<int32_t, std::vector<Marked>> marked;  // by group
+  RingMarks marks;
+  std::map<int32_t, std::vector<Marked>>& marked = marks.of;
   for (const auto& [group, kinds] : by_group) {
     std::vector<Marked> staggered;
     for (const Channel* channel : kinds) {
@@ -131,7 +132,7 @@ std::map<int32_t, std::vector<Marked>> MarkRings(const Job& job, const std::map<
       const RingOrder order = OrderOfEnds(job, channel->calls);
       if (IsStaggered(job, *channel, order)) staggered.push_back({channel, order, SenderTo(job, *channel, order)});
     }
-    if (staggered.empty() && !has_device) staggered = FitOverHosts(job, kinds);
+    if (staggered.empty() && !has_device) staggered = FitOverHosts(job, kinds, &marks.too_many);
     // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
     // operations say the same.
     const bool is_sure = has_device || std::any_of(staggered.begin(), staggered.end(),
@@ -142,15 +143,15 @@ std::map<int32_t, std::vector<Marked>> MarkRings(const Job& job, const std::map<
   for (const auto& [group, kinds] : by_group) {
     if (marked[group].empty()) open.insert(group);
   }
-  if (open.empty()) return marked;
+  if (open.empty()) return marks;
   Channels rings;  // short ones, too: they tell of the clocks
   for (const Channel& channel : all) rings.push_back(&channel);
-  for (const Marked& m : FitOverHosts(job, rings)) {
+  for (const Marked& m : FitOverHosts(job, rings, &marks.too_many)) {
     if (open.count(m.channel->group) == 0) continue;
     const Channels& asked = by_group.at(m.channel->group);
     if (std::find(asked.begin(), asked.end(), m.channel) != asked.end()) marked[m.channel->group].push_back(m);
   }
-  return marked;
+  return marks;
 }
 
 }  // namespace headway::diagnose

@@ -18,13 +18,17 @@ struct Marked {
   bool fitted = false;  // from the ends of all rings (ring_fit.h), not from who ends last of all
 };
 
+struct RingMarks {
+  std::map<int32_t, std::vector<Marked>> of;  // by group
+  bool too_many = false;                      // to be fitted: only who ends last of all was asked
+};
+
 // By group, its operations whose ends tell of a slow link: the member that ends last does so as good as never by chance
 // and late by a good part of the transfer, or, where clocks do not tell who that is, the ends of all rings over hosts
 // fit one slow way out. Groups without any have none. `by_group`: the operations asked for, by group; `all`: what else
 // tells of the clocks. O(members of all calls) beside the fit (ring_fit.h), which is left out for some thousands of
 // ranks.
-[[nodiscard]] std::map<int32_t, std::vector<Marked>> MarkRings(const Job& job,
-                                                               const std::map<int32_t, Channels>& by_group,
-                                                               const std::vector<Channel>& all);
+[[nodiscard]] RingMarks MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group,
+                                  const std::vector<Channel>& all);
 
 }  // namespace headway::diagnose

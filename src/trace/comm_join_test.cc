@@ -342,6 +342,35 @@ TEST(JoinComms, AGroupWhoseEndsLieApartIsWhatTheOthersLeave) {
   }
 }
 
+// The second stage made its groups the other way round: the second streams are pairs (0,1), (2,3), (4,6) and (5,7), and
+// what parts the ends of the last one leaves it as far apart as the third.
+TEST(JoinComms, AGroupWhoseEndsLieApartMayLieAsAnotherOfItsStage) {
+  TestJobSpec spec;
+  spec.dims = {{"stage", 2}, {"dp", 2}, {"tp", 2}};
+  spec.device = true;
+  spec.declared = false;
+  spec.steps = 12;
+  TestJob job = MakeTestJob(spec);
+  for (size_t r = 4; r < job.ranks.size(); ++r) {
+    std::vector<LocalGroup>& groups = job.ranks[r].groups;
+    const auto index_of = [&](const char* name) {
+      const auto it = std::find_if(groups.begin(), groups.end(), [&](const LocalGroup& g) { return g.desc == name; });
+      return static_cast<int32_t>(it - groups.begin());
+    };
+    const int32_t dp = index_of("mesh_dp"), tp = index_of("mesh_tp");
+    int64_t count = 0;
+    for (CommInstance& row : job.ranks[r].instances) {
+      if (r == 7 && row.local_group == dp) row.end += count++ % 3 * kMillisecond;
+      row.local_group = row.local_group == dp ? tp : row.local_group == tp ? dp : row.local_group;
+    }
+  }
+  ForgetNames(&job);
+  const JobComms joined = JoinComms(job.ranks, 8);
+  EXPECT_TRUE(HasGroup(joined, {2, 3}, "", false));
+  EXPECT_TRUE(HasGroup(joined, {4, 6}, "", false));
+  EXPECT_TRUE(HasGroup(joined, {5, 7}, "", false));
+}
+
 // Of a mesh of 4 x 4 the ranks 3, 5, 8, 9, 10 have files: of those the world is all that any two share on a stream but
 // 8 to 10 (a row) and 5, 9 (a column), which is no even partition of the five. Ranks of a mesh run in step, so all five
 // overlap in every operation; their ends lie apart by what their ways to it differ (up to 0.1 ms), though, where

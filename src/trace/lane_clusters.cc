@@ -72,7 +72,7 @@ class LaneClusterer {
  private:
   // Parts of `size` units, each the first free unit and those nearest to it; empty if not all hold together. One part
   // may fail where the others are three quarters of the units: a slow link parts its ends. It is what is left if it
-  // lies as the others do and overlaps always; else its units stay alone.
+  // lies as another does and overlaps always; else its units stay alone.
   std::vector<std::vector<size_t>> Partition(size_t size) {
     const size_t n = units_->size();
     const bool one_may_fail = (n - size) * 4 >= 3 * n;
@@ -90,15 +90,16 @@ class LaneClusterer {
       for (const size_t member : part) taken[member] = 1;
       parts.push_back(std::move(part));
     }
-    if (!open.empty() && LiesAsOthers(open, parts) && OverlapAlways(open)) parts.push_back(std::move(open));
+    if (!open.empty() && LiesAsAnother(open, parts) && OverlapAlways(open)) parts.push_back(std::move(open));
     return parts;
   }
 
-  // Whether its ranks are as far from one another as those of each of `parts`.
-  [[nodiscard]] bool LiesAsOthers(const std::vector<size_t>& part,
-                                  const std::vector<std::vector<size_t>>& parts) const {
+  // Whether its ranks are as far from one another as those of one of `parts`: stages may have their groups in another
+  // order, and lanes of two kinds at one place.
+  [[nodiscard]] bool LiesAsAnother(const std::vector<size_t>& part,
+                                   const std::vector<std::vector<size_t>>& parts) const {
     const auto rank_of = [&](size_t unit) { return (*units_)[unit].lanes->rank->rank; };
-    return std::all_of(parts.begin(), parts.end(), [&](const std::vector<size_t>& other) {
+    return std::any_of(parts.begin(), parts.end(), [&](const std::vector<size_t>& other) {
       return std::equal(part.begin(), part.end(), other.begin(), other.end(), [&](size_t a, size_t b) {
         return rank_of(a) - rank_of(part.front()) == rank_of(b) - rank_of(other.front());
       });
