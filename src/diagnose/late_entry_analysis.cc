@@ -38,11 +38,31 @@ Nanos Early(std::vector<Nanos>* values) {
   return values->empty() ? kNoValue : (*values)[(values->size() - 1) / 8];
 }
 
+// By rank index: whether its clock is one of the most ranks' that are aligned to one another. How other clocks lie to
+// those is not known, so they tell nothing of who came first.
+std::vector<char> OnOneClock(const Job& job) {
+  const auto root_of = [&](size_t r) { return job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])].root; };
+  std::map<int32_t, int64_t> ranks;
+  for (size_t r = 0; r < job.num_ranks(); ++r) ++ranks[root_of(r)];
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const int32_t most = std::max_element(ranks.begin(), ranks.end(), fewer)->first;
+  std::vector<char> out(job.num_ranks());
+  for (size_t r = 0; r < out.size(); ++r) out[r] = root_of(r) == most ? 1 : 0;
+  return out;
+}
+
+// A rank whose own steps begin elsewhere has not entered the first one late.
+bool Enters(const Job& job, size_t rank, const std::vector<char>& compared) {
+  return compared[rank] != 0 && job.StepOf(rank, 0) != nullptr;
+}
+
 // How much later than the early ones of its peers each rank arrived at its first operation in a step (of the window's
-// first step, or behind it where there is none in it), by rank index; kNoValue where it has none.
-std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s) {
+// first step, or behind it where there is none in it), by rank index; kNoValue where it has none,
+// or is not one of `compared`.
+std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s, const std::vector<char>& compared) {
   std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), kNoValue);
   for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (compared[r] == 0) continue;
     const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
     const int32_t step = job.step_index[r * job.num_steps() + s];
     for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
@@ -81,12 +101,12 @@ struct Meeting {
   Nanos late = 0, noise = 0;
 };
 
-std::vector<Meeting> FirstMeetings(const Job& job, bool places_tell) {
+std::vector<Meeting> FirstMeetings(const Job& job, bool places_tell, const std::vector<char>& compared) {
   constexpr size_t kEnough = 3, kMostSteps = 16;
-  const std::vector<Nanos> late = LatenessAtFirst(job, 0);
+  const std::vector<Nanos> late = LatenessAtFirst(job, 0, compared);
   std::vector<std::vector<Nanos>> others(job.num_ranks());
   for (size_t s = 1; s < std::min(job.num_steps(), kMostSteps); ++s) {
-    const std::vector<Nanos> now = LatenessAtFirst(job, s);
+    const std::vector<Nanos> now = LatenessAtFirst(job, s, compared);
     for (size_t r = 0; r < now.size(); ++r) {
       if (now[r] != kNoValue) others[r].push_back(now[r]);
     }
@@ -113,9 +133,10 @@ using Starts = std::vector<Nanos>;
 
 // Those of all steps but the window's first: what was not selected tells of a rank's place as well. Of the step that
 // the recording begins with it is just not known who came late to it.
-std::vector<Starts> OtherStarts(const Job& job) {
+std::vector<Starts> OtherStarts(const Job& job, const std::vector<char>& compared) {
   std::map<int64_t, Starts> of_step;
   const auto add = [&](size_t r, const pattern::Step& step) {
+    if (compared[r] == 0) return;
     Starts& starts = of_step.try_emplace(step.number, job.num_ranks(), kNoValue).first->second;
     const Nanos start = Align(job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])], step.start);
     starts[r] = starts[r] == kNoValue ? start : std::min(starts[r], start);  // a tail has the number of its step
@@ -163,11 +184,12 @@ bool IsPipeline(const Job& job) {
 }
 
 // What the ranks of a pipeline whose usual places are not known are held against: those of their own stage.
-void HoldAgainstStage(const Job& job, const std::vector<char>& known, std::vector<Skew>* skews) {
+void HoldAgainstStage(const Job& job, const std::vector<char>& known, const std::vector<char>& compared,
+                      std::vector<Skew>* skews) {
   if (!IsPipeline(job)) return;
   std::map<int32_t, std::vector<size_t>> stages;
   for (size_t r = 0; r < skews->size(); ++r) {
-    if (known[r] == 0 && job.StepOf(r, 0) != nullptr) stages[job.coordinates[r].stage].push_back(r);
+    if (known[r] == 0 && Enters(job, r, compared)) stages[job.coordinates[r].stage].push_back(r);
   }
   for (const auto& [stage, ranks] : stages) {
     std::vector<Nanos> starts;
@@ -177,17 +199,16 @@ void HoldAgainstStage(const Job& job, const std::vector<char>& known, std::vecto
   }
 }
 
-// `places_tell`: whether usual places were taken into account.
-std::vector<Skew> Skews(const Job& job, bool* places_tell) {
+// Of `compared`, others have none. `places_tell`: whether usual places were taken into account.
+std::vector<Skew> Skews(const Job& job, const std::vector<char>& compared, bool* places_tell) {
   std::vector<Skew> out(job.num_ranks());
-  // A rank whose own steps begin elsewhere has not entered this one late.
   Starts starts_here = job.graph.chain_start;
   for (size_t r = 0; r < starts_here.size(); ++r) {
-    if (job.StepOf(r, 0) == nullptr) starts_here[r] = kNoValue;
+    if (!Enters(job, r, compared)) starts_here[r] = kNoValue;
   }
   const Nanos usual = UsualStart(starts_here);
   std::vector<std::vector<Nanos>> others(job.num_ranks());
-  for (const Starts& starts : OtherStarts(job)) {
+  for (const Starts& starts : OtherStarts(job, compared)) {
     const Nanos middle = UsualStart(starts);
     for (size_t r = 0; r < starts.size(); ++r) {
       if (starts[r] != kNoValue) others[r].push_back(starts[r] - middle);
@@ -214,7 +235,7 @@ std::vector<Skew> Skews(const Job& job, bool* places_tell) {
   }
   const Nanos early = late.empty() ? 0 : Early(&late);
   for (size_t r = 0; r < out.size(); ++r) out[r].first -= starts_here[r] != kNoValue ? early : 0;
-  HoldAgainstStage(job, known, &out);
+  HoldAgainstStage(job, known, compared, &out);
   return out;
 }
 
@@ -238,16 +259,22 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   if (job.num_ranks() < 2 || job.steps.empty() || job.comms.collectives.empty()) return;
   const std::vector<Nanos>& start = job.graph.chain_start;
   bool places_tell = true;
-  const std::vector<Skew> skews = Skews(job, &places_tell);
+  const std::vector<char> compared = OnOneClock(job);
+  if (const auto n = std::count(compared.begin(), compared.end(), 0); n > 0) {
+    out->not_checked.push_back({"late entry of " + Counted(n, "rank"), "their clocks are not aligned to the others'"});
+  }
+  const std::vector<Skew> skews = Skews(job, compared, &places_tell);
   std::vector<Nanos> sorted;
   for (size_t r = 0; r < start.size(); ++r) {
-    if (job.StepOf(r, 0) != nullptr) sorted.push_back(start[r]);
+    if (Enters(job, r, compared)) sorted.push_back(start[r]);
   }
+  if (sorted.empty()) return;
   std::sort(sorted.begin(), sorted.end());
   // Hosts run ahead of their devices, by different amounts: only what still shows at the first meeting held others up.
-  const std::vector<Meeting> met = FirstMeetings(job, places_tell);
+  const std::vector<Meeting> met = FirstMeetings(job, places_tell, compared);
   std::vector<Nanos> least_late(job.classes.size(), INT64_MAX);  // by class
   for (size_t r = 0; r < start.size(); ++r) {
+    if (compared[r] == 0) continue;
     Nanos& least = least_late[static_cast<size_t>(job.peer_class[r])];
     least = std::min(least, skews[r].first - skews[r].usual);
   }
@@ -261,6 +288,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Move> moves;
   Candidate candidate;
   for (size_t r = 0; r < start.size(); ++r) {
+    if (compared[r] == 0) continue;
     const Nanos by = skews[r].first - skews[r].usual;
     // What a rank is slower by in every step it was slower by in the step before the window, too.
     const Nanos slower = std::max<Nanos>(0, in.excess.typical[r]);
@@ -273,7 +301,7 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const bool shows = has_peers && !all_late ? met[r].late * 2 >= by : by >= 2 * least;
     // Where a device begins its other steps says little of the first, which begins with the host: the first meeting
     // does.
-    const Nanos began = job.StepOf(r, 0) == nullptr ? 0 : start[r] - sorted.front();
+    const Nanos began = Enters(job, r, compared) ? start[r] - sorted.front() : 0;
     const bool meets_late = has_peers && began * 2 >= met[r].late && met[r].noise > 0 &&
                             met[r].late - slower >= Threshold(job, met[r].noise, ResidualOf(job, r));
     // Of a few steps what it is slower by is not known that well.

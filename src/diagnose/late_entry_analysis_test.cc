@@ -6,6 +6,8 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/made_mesh.h"
 #include "diagnose/step_selection.h"
+#include "diagnose/summary.h"
+#include "trace/clock_alignment.h"
 
 namespace headway::diagnose {
 namespace {
@@ -116,6 +118,30 @@ TEST(LateEntry, AnUncertainClockIsNoLateness) {
   EXPECT_EQ(look.Run(RunLateEntryAnalysis).candidates.size(), 1U);
   look.job.comms.clocks[1].residual = Ms(25);
   EXPECT_TRUE(look.Run(RunLateEntryAnalysis).candidates.empty());
+}
+
+TEST(LateEntry, OfHostsThatNeverMeetNobodyKnowsWhoCameFirst) {
+  // Two pairs of hosts without an operation of all: whether ranks 2 and 3 begin 50 ms late or their clocks are ahead by
+  // that is the same to see.
+  MadeMesh mesh({.ranks = 4, .per_host = 1});
+  const std::vector<int> tp = mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  for (const int r : {2, 3}) mesh.Delay(r, Ms(50));
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int g : tp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const AnalysisOutput out = look.Run(RunLateEntryAnalysis);
+  EXPECT_TRUE(out.candidates.empty());
+  ASSERT_EQ(out.not_checked.size(), 1U);
+  EXPECT_EQ(out.not_checked[0].what, "late entry of 2 ranks");
+  EXPECT_EQ(ClockResidual(look.job), std::nullopt);
+  const std::vector<report::ClockSummary> clocks = ClockSummaries(look.job);
+  ASSERT_EQ(clocks.size(), 4U);
+  EXPECT_LT(clocks[1].residual, Ms(1));
+  EXPECT_EQ(clocks[2].residual, trace::kUnalignedResidual);
+  EXPECT_EQ(clocks[3].residual, trace::kUnalignedResidual);
 }
 
 TEST(LateEntry, NobodyNeedsToBeOnTime) {

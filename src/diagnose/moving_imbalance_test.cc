@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "diagnose/analyses.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/made_mesh.h"
 #include "diagnose/suspects.h"
@@ -256,6 +257,26 @@ TEST(MovingImbalance, WhereSomeReplicaIsStruckInEveryStepOneMayBeInThreeQuarters
 TEST(MovingImbalance, WhereAStepStrikesNobodyOneInMostOfThemDoesNotMove) {
   // Replica 0 in five of the seven struck steps (71 %), none in the last one.
   EXPECT_FALSE(OfStages([](int s) { return s == 7 ? -1 : std::max(0, s - 4); }).has_value());
+}
+
+TEST(MovingImbalance, ARankThatIsSlowBesideItIsToldOnce) {
+  // Eight replicas in turn get 60 ms more; rank 2 takes 30 more than the other rank of its replica in all steps, and
+  // what it takes beyond its replica is most of what is left of it beside its turns.
+  Plan plan;
+  plan.device = false;
+  plan.ranks = 16;
+  plan.steps = 16;
+  plan.more = [](int r, int s) { return (r / 2 == s % 8 ? Ms(60) : 0) + (r == 2 ? Ms(30) : 0); };
+  Look look(Make(plan));
+  const auto moving = FindMovingImbalance(look.In());
+  ASSERT_TRUE(moving.has_value());
+  ASSERT_EQ(moving->own.size(), 1U);
+  std::vector<std::vector<RankId>> told;
+  for (const Candidate& c : look.Run(RunOwnTimeAnalysis).candidates) {
+    if (c.finding.cause == "data-imbalance") continue;
+    told.push_back(c.finding.scope.ranks);
+  }
+  EXPECT_EQ(told, (std::vector<std::vector<RankId>>{{2}}));
 }
 
 TEST(MovingImbalance, TwoStepsSayNothing) {

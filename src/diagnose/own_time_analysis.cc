@@ -287,6 +287,20 @@ void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set
   suspect->is_part = true;
 }
 
+// What a rank takes by itself is known more exactly than what is left of it: of the two it is the one to tell, unless
+// it is a minor part only, as of a few steps.
+void AddOwn(const std::vector<Suspect>& own, std::vector<Suspect>* suspects) {
+  for (const Suspect& by_itself : own) {
+    const auto is_it = [&](const Suspect& suspect) { return suspect.rank == by_itself.rank; };
+    const auto left = std::find_if(suspects->begin(), suspects->end(), is_it);
+    if (left == suspects->end()) {
+      suspects->push_back(by_itself);
+    } else if (by_itself.total * 2 > left->total) {
+      *left = by_itself;
+    }
+  }
+}
+
 // One candidate for ranks that are struck alike. No two of `suspects` are the same rank.
 RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>& suspects, JobCallTimes* calls_of) {
   std::set<size_t> all;
@@ -316,7 +330,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     explained = moving->Ranks();
     for (Suspect& suspect : suspects) TakeExplained(in.job, *moving, explained, &suspect);
     std::erase_if(suspects, [](const Suspect& suspect) { return suspect.struck == 0; });
-    std::move(moving->own.begin(), moving->own.end(), std::back_inserter(suspects));
+    AddOwn(moving->own, &suspects);
     out->candidates.push_back(std::move(moving->candidate));
   }
   ExcessTable without_slow;

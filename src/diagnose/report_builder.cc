@@ -104,7 +104,7 @@ report::DataQuality Quality(const Diagnosis& d) {
   if (job.num_ranks() > 1) {
     out.summary += job.comms.clocks.size() < 2 ? ", one clock"
                    : residual                  ? ", clocks aligned to " + FormatDuration(*residual)
-                                               : ", clocks not aligned";
+                                               : ", clocks not all aligned";
   }
   if (unknown > 0) out.summary += ", " + FormatPercent(unknown, 1) + " of device time under unknown names";
   out.facts.push_back({"events read", events, Unit::kCount, "", ""});

@@ -68,19 +68,23 @@ std::vector<std::string> Frameworks(const Job& job) {
 
 std::optional<Nanos> ClockResidual(const Job& job) {
   Nanos residual = 0;
-  for (const trace::HostClock& clock : job.comms.clocks) residual = std::max(residual, clock.residual);
-  if (job.comms.clocks.size() > 1 && residual >= trace::kUnalignedResidual) return std::nullopt;
+  for (const trace::HostClock& clock : job.comms.clocks) {
+    if (clock.root != job.comms.clocks.front().root) return std::nullopt;
+    residual = std::max(residual, clock.residual);
+  }
   return residual;
 }
 
 std::vector<report::ClockSummary> ClockSummaries(const Job& job) {
   std::vector<report::ClockSummary> out;
   if (job.comms.clocks.size() < 2) return out;
+  const size_t lowest = static_cast<size_t>(job.comms.clock_of_rank.front());  // ranks are sorted
+  const int32_t root = job.comms.clocks[lowest].root;
   for (const trace::HostClock& clock : job.comms.clocks) {
     out.push_back({.offset = clock.offset,
                    .drift_ppm = clock.drift * 1e6,
                    .reference = clock.reference,
-                   .residual = clock.residual});
+                   .residual = clock.root == root ? clock.residual : trace::kUnalignedResidual});
   }
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     report::ClockSummary& clock = out[static_cast<size_t>(job.comms.clock_of_rank[r])];

@@ -22,7 +22,7 @@ std::string InUnits(Nanos time) {
 bool AgreeAsRecorded(const ClockAlignment& clocks) {
   for (size_t c = 0; c < clocks.clocks.size(); ++c) {
     const HostClock& clock = clocks.clocks[c];
-    if (clocks.component[c] != clocks.component[0] || clocks.component[c] < 0) return false;
+    if (clock.root != clocks.clocks.front().root) return false;
     if (clock.drift != 0 || std::abs(clock.offset) > std::max(kRecordedAgree, 2 * clock.residual)) return false;
   }
   return true;
@@ -40,7 +40,6 @@ ClockAlignment Unite(const ClockAlignment& apart, const std::vector<RankComms>& 
                          ", so all ranks are taken to share one clock");
   united.clocks.push_back(clock);
   united.clock_of_rank.assign(ranks.size(), 0);
-  united.component.assign(1, 0);
   return united;
 }
 
@@ -55,9 +54,9 @@ int32_t LowestRank(const std::vector<RankComms>& ranks) {
 void Explain(const ClockFits& fits, int32_t root, ClockAlignment* out) {
   size_t alone = 0, apart = 0;
   for (size_t c = 0; c < out->clocks.size(); ++c) {
-    if (out->component[c] < 0 && static_cast<int32_t>(c) != root) {
+    if (fits.clocks[c].component < 0 && static_cast<int32_t>(c) != root) {
       ++alone;
-    } else if (out->component[c] != out->component[static_cast<size_t>(root)]) {
+    } else if (out->clocks[c].root != out->clocks[static_cast<size_t>(root)].root) {
       ++apart;
     }
   }
@@ -86,7 +85,7 @@ bool ClockAlignment::OffsetBetween(int32_t reference_rank, int32_t member_rank, 
   const auto m = static_cast<size_t>(clock_of_rank[static_cast<size_t>(member_rank)]);
   *offset = 0;
   if (r == m) return true;
-  if (component[r] < 0 || component[r] != component[m]) return false;
+  if (clocks[r].root != clocks[m].root) return false;
   const Nanos aligned = Align(clocks[r], own);
   Nanos theirs = aligned - clocks[m].offset;
   theirs -= Align(clocks[m], theirs) - aligned;
@@ -105,12 +104,13 @@ ClockAlignment RecordedClocks(const std::vector<RankComms>& ranks) {
   std::vector<std::string> names = hosts;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  for (const std::string& name : names) out.clocks.push_back({.host = name});
+  for (const std::string& name : names) {
+    out.clocks.push_back({.host = name, .root = static_cast<int32_t>(out.clocks.size())});
+  }
   for (const std::string& host : hosts) {
     out.clock_of_rank.push_back(
         static_cast<int32_t>(std::lower_bound(names.begin(), names.end(), host) - names.begin()));
   }
-  out.component.assign(out.clocks.size(), -1);
   return out;
 }
 
@@ -128,7 +128,7 @@ ClockAlignment AlignClocks(const std::vector<RankComms>& ranks, const std::vecto
     clock.reference = fit.reference;
     clock.residual = fit.component < 0 ? kUnalignedResidual : fit.residual;
     clock.pairs = fit.rounds;
-    out.component[c] = fit.component;
+    clock.root = fit.component < 0 ? static_cast<int32_t>(c) : fit.component;
   }
   const bool nobody_known = std::none_of(ranks.begin(), ranks.end(), [](const RankComms& r) { return r.host_known; });
   if (nobody_known && AgreeAsRecorded(out)) return Unite(out, ranks);

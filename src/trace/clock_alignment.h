@@ -17,7 +17,6 @@ inline constexpr Nanos kUnalignedResidual = kSecond;
 struct ClockAlignment {
   std::vector<HostClock> clocks;       // sorted by host
   std::vector<int32_t> clock_of_rank;  // rank index -> clock
-  std::vector<int32_t> component;      // parallel to clocks; equal = aligned to one another; -1 = to none
   std::vector<std::string> notes;
 
   // member clock - reference clock at about `own`, where both are aligned to one another; false = not known.

@@ -90,6 +90,9 @@ struct HostClock {
   Nanos reference = 0;  // own-clock time the drift counts from
   Nanos residual = 0;   // half width of what remains: orders of ends below it are no evidence
   int64_t pairs = 0;    // collectives it rests on
+  // Index of the clock its offset counts from: clocks with equal ones are aligned to one another. Its own where it met
+  // no other clock.
+  int32_t root = 0;
 };
 
 struct JobComms {
