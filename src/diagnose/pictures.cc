@@ -231,7 +231,8 @@ report::Section ClocksTable(const Diagnosis& d) {
   for (const report::ClockSummary& clock : ClockSummaries(d.job)) {
     table.rows.push_back(
         {{clock.host.empty() ? report::Value{} : report::Value{clock.host}, FormatRanks(clock.ranks, 4), clock.offset,
-          clock.drift_ppm == 0 ? report::Value{} : report::Value{clock.drift_ppm}, clock.residual}});
+          clock.drift_ppm == 0 ? report::Value{} : report::Value{clock.drift_ppm},
+          clock.residual ? report::Value{*clock.residual} : report::Value{"not aligned"}}});
   }
   report::Section section;
   section.name = "clocks";

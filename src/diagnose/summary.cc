@@ -84,7 +84,7 @@ std::vector<report::ClockSummary> ClockSummaries(const Job& job) {
     out.push_back({.offset = clock.offset,
                    .drift_ppm = clock.drift * 1e6,
                    .reference = clock.reference,
-                   .residual = clock.root == root ? clock.residual : trace::kUnalignedResidual});
+                   .residual = clock.root == root ? std::optional(clock.residual) : std::nullopt});
   }
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     report::ClockSummary& clock = out[static_cast<size_t>(job.comms.clock_of_rank[r])];

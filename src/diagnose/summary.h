@@ -18,7 +18,7 @@ namespace headway::diagnose {
 [[nodiscard]] std::vector<std::string> HostNames(const Job& job);
 [[nodiscard]] std::vector<std::string> Frameworks(const Job& job);
 
-// The largest over the hosts; nothing where some clock is aligned to no other.
+// The largest over the hosts; nothing where not all clocks are aligned to one another.
 [[nodiscard]] std::optional<Nanos> ClockResidual(const Job& job);
 // One entry a host, by its ranks; empty where all ranks share one clock.
 [[nodiscard]] std::vector<report::ClockSummary> ClockSummaries(const Job& job);

@@ -49,10 +49,10 @@ struct StepTime {
 struct ClockSummary {
   std::string host;           // empty = no file of its ranks names it
   std::vector<RankId> ranks;  // sorted
-  Nanos offset = 0;           // 0 on the host of the lowest rank
+  Nanos offset = 0;  // 0 on the host of the lowest rank, and on that of the lowest of those that are not tied to it
   double drift_ppm = 0;
-  Nanos reference = 0;  // own clock, Unix ns
-  Nanos residual = 0;   // how far it may still be off
+  Nanos reference = 0;            // own clock, Unix ns
+  std::optional<Nanos> residual;  // how far it may still be off; none = nothing ties it to the host of the lowest rank
 };
 
 struct DataQualitySummary {
@@ -61,8 +61,8 @@ struct DataQualitySummary {
   std::map<std::string, int64_t> repaired;  // problem name -> events
   std::map<std::string, int64_t> dropped;
   double unknown_time_share = 0;
-  std::optional<Nanos> clock_residual;  // none = one host, or clocks not aligned
-  std::vector<ClockSummary> clocks;     // likewise empty then; by rank
+  std::optional<Nanos> clock_residual;  // none = one host, or not all clocks aligned
+  std::vector<ClockSummary> clocks;     // empty with one host; by rank
   std::string gpu_events;               // "all" or "linked", or "linked on 2 of 4 ranks, else all"
   std::string last_step;                // "keep" or "drop", or "drop on 2 of 4 ranks, else keep"
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json_renderer.h"
 
+#include <optional>
+
 #include "base/json_writer.h"
 
 namespace headway::report {
@@ -51,6 +53,15 @@ void WriteStepTime(const StepTime& time, JsonWriter* json) {
     json->Null();
   }
   json->EndObject();
+}
+
+void IntOrNull(std::string_view key, std::optional<int64_t> value, JsonWriter* json) {
+  json->Key(key);
+  if (value) {
+    json->Int(*value);
+  } else {
+    json->Null();
+  }
 }
 
 // A name where there is one, else null.
@@ -118,7 +129,9 @@ void WriteClocks(const std::vector<ClockSummary>& clocks, JsonWriter* json) {
     NameOrNull("host", clock.host, json);
     Integers("ranks", clock.ranks, json);
     json->Field("offset_ns", clock.offset).Field("drift_ppm", clock.drift_ppm, kShareDigits);
-    json->Field("reference_ns", clock.reference).Field("residual_ns", clock.residual).EndObject();
+    json->Field("reference_ns", clock.reference);
+    IntOrNull("residual_ns", clock.residual, json);
+    json->EndObject();
   }
   json->EndArray();
 }
@@ -130,12 +143,7 @@ void WriteQuality(const DataQualitySummary& quality, JsonWriter* json) {
   Counts("repaired", quality.repaired, json);
   Counts("dropped", quality.dropped, json);
   json->Field("unknown_time_share", quality.unknown_time_share, kShareDigits);
-  json->Key("clock_residual_ns");
-  if (quality.clock_residual) {
-    json->Int(*quality.clock_residual);
-  } else {
-    json->Null();
-  }
+  IntOrNull("clock_residual_ns", quality.clock_residual, json);
   WriteClocks(quality.clocks, json);
   json->Field("gpu_events", quality.gpu_events).Field("last_step", quality.last_step).EndObject();
 }

@@ -152,7 +152,7 @@ TEST(JsonRenderer, WholeDocument) {
         "offset_ns": 0,
         "drift_ppm": 0.000000,
         "reference_ns": 0,
-        "residual_ns": 0
+        "residual_ns": null
       }
     ],
     "gpu_events": "all",
