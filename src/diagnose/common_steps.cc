@@ -10,13 +10,14 @@
 #include "diagnose/step_selection.h"
 
 namespace headway::diagnose {
-namespace {
 
 using pattern::RankPattern;
 
 bool IsCut(const RankPattern& rank) {
   return rank.log.Count("truncated-tail") + rank.log.Count("file-damaged") + rank.log.Count("file-unreadable") > 0;
 }
+
+namespace {
 
 // Of a file that was cut off: how many steps are whole. Files are written lane by lane within a stretch of time, so
 // marks may reach further than kernels: the step in which anything ends that others wait for is the last with any.

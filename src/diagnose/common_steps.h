@@ -16,6 +16,9 @@ struct CommonSteps {
   std::string apart;                // which ranks have which other steps; empty where all have the same
 };
 
+// Whether some of its file is missing or could not be read.
+[[nodiscard]] bool IsCut(const pattern::RankPattern& rank);
+
 // Takes out of the patterns what is not to be compared (it becomes unread_steps): of a file that was cut off the step
 // in which its communication or its device rows end and what follows, of each rank the steps before and behind the
 // common ones. A rank may be left without any. O(steps + communication rows).

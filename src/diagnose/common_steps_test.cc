@@ -74,6 +74,7 @@ TEST(CommonSteps, WhatACutFileBrokeOffInIsNotCompared) {
   EXPECT_EQ(d.job.doubts[0],
             "the file of rank 2 is cut off or damaged: its last whole step is #3, what follows is not compared");
   ExpectNoWarning(d);
+  EXPECT_EQ(d.blind_to, "the file of rank 2 breaks off, and what a fix brings may be more");
 }
 
 // The same file, of which steps were selected that lie before the break, or end with it.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "diagnose/analysis.h"
+#include "diagnose/common_steps.h"
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
 #include "diagnose/repeats.h"
@@ -29,6 +30,20 @@ std::string WhyNoTime(const Job& job) {
 
 namespace {
 
+// "ranks 1, 3": those that lack a step of the others since their file breaks off; empty = there are none.
+std::string WhoBreaksOff(const Job& job) {
+  std::vector<RankId> ranks;
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (!IsCut(job.ranks[r])) continue;
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (job.StepOf(r, s) != nullptr) continue;
+      ranks.push_back(job.ranks[r].meta.rank);
+      break;
+    }
+  }
+  return ranks.empty() ? "" : (ranks.size() == 1 ? "rank " : "ranks ") + FormatRanks(ranks, 8);
+}
+
 // Waiting that nobody is known to be waited for, and noise as large as what it should stand out of.
 void SayWhatWasNotSeen(Diagnosis* d) {
   int64_t rows = 0;
@@ -39,6 +54,15 @@ void SayWhatWasNotSeen(Diagnosis* d) {
     d->not_checked.push_back(
         {"who is waited for there", d->blind_to + ": a rank is missing or cut off, or no event says "
                                                   "who talks to whom; what fixing a cause brings may be wrong"});
+  }
+  // What a file does not show of its rank counts as this rank's own time, and the end of the window may wait for it.
+  if (const std::string who = WhoBreaksOff(d->job); d->job.num_ranks() > 1 && !who.empty()) {
+    const std::string file = (who.starts_with("ranks") ? "the files of " : "the file of ") + who;
+    const std::string breaks = who.starts_with("ranks") ? " break off" : " breaks off";
+    if (d->blind_to.empty()) d->blind_to = file + breaks + ", and what a fix brings may be more";
+    d->not_checked.push_back({"all that fixing a cause brings", file + breaks +
+                                                                    ": how the steps after that hang together is "
+                                                                    "not known, gains may be larger"});
   }
   if (d->detection_floor * 4 < d->job.median_step || d->job.median_step <= 0) return;
   const bool few = d->job.num_steps() < 3;
