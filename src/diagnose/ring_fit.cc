@@ -115,7 +115,8 @@ class Fitter {
         if (place != place_of.end()) ends[place->second].push_back(end_of(member) - origin);
       }
     }
-    Ends out{k, static_cast<double>(calls[calls.size() / 2].first), 0, ends_of_.size()};
+    const Nanos transfer_in_the_middle = calls[calls.size() / 2].first;
+    Ends out{k, static_cast<double>(transfer_in_the_middle), 0, ends_of_.size()};
     for (const std::vector<Nanos>& of_member : ends) {
       const Nanos middle = Median(of_member);
       for (const Nanos x : of_member) away.push_back(x - middle);
