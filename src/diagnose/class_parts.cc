@@ -31,18 +31,29 @@ Nanos TimeIn(const pattern::Step& step, const WorkClasses& classes) {
   return sum;
 }
 
+struct InClasses {
+  Nanos mine = 0, peers = 0;  // the middle one's
+};
+
+// The suspect's time in these classes in a step, and its peers'; both 0 where either has no such step.
+InClasses TimesIn(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes,
+                  size_t s) {
+  const pattern::Step* mine = job.StepOf(suspect.rank, s);
+  std::vector<Nanos> others;
+  for (const size_t p : peers) {
+    if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(TimeIn(*step, classes));
+  }
+  if (mine == nullptr || others.empty()) return {};
+  return {TimeIn(*mine, classes), Median(std::move(others))};
+}
+
 // By axis step, where the suspect is struck: its time in these classes beyond that of the middle peer.
 std::vector<Nanos> Beyond(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
                           const WorkClasses& classes) {
   std::vector<Nanos> out(suspect.cost.size(), 0);
   for (const size_t s : suspect.StruckSteps()) {
-    std::vector<Nanos> others;
-    for (const size_t p : peers) {
-      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(TimeIn(*step, classes));
-    }
-    const pattern::Step* mine = job.StepOf(suspect.rank, s);
-    if (mine == nullptr || others.empty()) continue;
-    const Nanos beyond = TimeIn(*mine, classes) - Median(std::move(others));
+    const InClasses times = TimesIn(job, suspect, peers, classes, s);
+    const Nanos beyond = times.mine - times.peers;
     if (beyond * 100 >= job.median_step) out[s] = beyond;
   }
   return out;
@@ -57,8 +68,7 @@ Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses&
 }
 
 // Those of `kinds` that count, largest first; fewer than two where it is one cause. What is of no kind goes to the
-// largest.
-// Each is one in `one_in` of the excess at least.
+// largest. Each is one in `one_in` of the excess at least.
 std::vector<Suspect> CountingParts(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
                                    const std::vector<WorkClasses>& kinds, Nanos one_in) {
   std::vector<Suspect> parts;
@@ -101,14 +111,9 @@ bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
 double Ratio(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
   Nanos mine = 0, theirs = 0;
   for (const size_t s : suspect.StruckSteps()) {
-    std::vector<Nanos> others;
-    for (const size_t p : peers) {
-      if (const pattern::Step* step = job.StepOf(p, s)) others.push_back(TimeIn(*step, classes));
-    }
-    const pattern::Step* step = job.StepOf(suspect.rank, s);
-    if (step == nullptr || others.empty()) continue;
-    mine += TimeIn(*step, classes);
-    theirs += Median(std::move(others));
+    const InClasses times = TimesIn(job, suspect, peers, classes, s);
+    mine += times.mine;
+    theirs += times.peers;
   }
   return static_cast<double>(mine) / static_cast<double>(std::max<Nanos>(1, theirs));
 }

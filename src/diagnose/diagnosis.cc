@@ -30,8 +30,8 @@ std::string WhyNoTime(const Job& job) {
 
 namespace {
 
-// "ranks 1, 3": those that lack a step of the others since their file breaks off; empty = there are none.
-std::string WhoBreaksOff(const Job& job) {
+// "the file of rank 1 breaks off", where that rank therefore lacks a step of the others; empty = none does.
+std::string WhatBreaksOff(const Job& job) {
   std::vector<RankId> ranks;
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     if (!IsCut(job.ranks[r])) continue;
@@ -41,7 +41,9 @@ std::string WhoBreaksOff(const Job& job) {
       break;
     }
   }
-  return ranks.empty() ? "" : (ranks.size() == 1 ? "rank " : "ranks ") + FormatRanks(ranks, 8);
+  if (ranks.empty()) return "";
+  const std::string named = FormatRanks(ranks, 8);
+  return ranks.size() == 1 ? "the file of rank " + named + " breaks off" : "the files of ranks " + named + " break off";
 }
 
 // Waiting that nobody is known to be waited for, and noise as large as what it should stand out of.
@@ -56,13 +58,10 @@ void SayWhatWasNotSeen(Diagnosis* d) {
                                                   "who talks to whom; what fixing a cause brings may be wrong"});
   }
   // What a file does not show of its rank counts as this rank's own time, and the end of the window may wait for it.
-  if (const std::string who = WhoBreaksOff(d->job); d->job.num_ranks() > 1 && !who.empty()) {
-    const std::string file = (who.starts_with("ranks") ? "the files of " : "the file of ") + who;
-    const std::string breaks = who.starts_with("ranks") ? " break off" : " breaks off";
-    if (d->blind_to.empty()) d->blind_to = file + breaks + ", and what a fix brings may be more";
-    d->not_checked.push_back({"all that fixing a cause brings", file + breaks +
-                                                                    ": how the steps after that hang together is "
-                                                                    "not known, gains may be larger"});
+  if (const std::string what = WhatBreaksOff(d->job); d->job.num_ranks() > 1 && !what.empty()) {
+    if (d->blind_to.empty()) d->blind_to = what + ", and what a fix brings may be more";
+    d->not_checked.push_back({"all that fixing a cause brings",
+                              what + ": how the steps after that hang together is not known, gains may be larger"});
   }
   if (d->detection_floor * 4 < d->job.median_step || d->job.median_step <= 0) return;
   const bool few = d->job.num_steps() < 3;
