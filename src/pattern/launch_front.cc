@@ -30,6 +30,11 @@ void LaunchFront::OnKernel(uint32_t correlation, Nanos start, Nanos end) {
   bucket.last_end = std::max(bucket.last_end, end);
 }
 
+void LaunchFront::OnCommKernel(uint32_t correlation, Nanos start) {
+  Bucket& bucket = At(correlation, &last_kernel_);
+  bucket.first_kernel = std::min(bucket.first_kernel, start);
+}
+
 void LaunchFront::OnDeviceWork(uint32_t correlation, Nanos start, Nanos end) {
   Work& work = work_of_bucket_[correlation >> kBucketBits];
   work.first_start = std::min(work.first_start, start);
@@ -44,7 +49,7 @@ void LaunchFront::Settle() {
   work_of_bucket_.clear();
   for (const auto& [id, bucket] : buckets_) {
     if (bucket.first_launch == INT64_MAX || bucket.first_kernel == INT64_MAX) continue;  // no launch, or no kernel
-    done_.emplace_back(bucket.last_launch, bucket.last_end);
+    if (bucket.last_end != INT64_MIN) done_.emplace_back(bucket.last_launch, bucket.last_end);
     next_.emplace_back(bucket.first_launch, bucket.first_kernel);
   }
   buckets_.clear();

@@ -16,15 +16,17 @@ class LaunchFront {
  public:
   void OnLaunch(uint32_t correlation, Nanos start);
   void OnKernel(uint32_t correlation, Nanos start, Nanos end);
+  // Kernels of collectives and messages: they begin work, too, but a device that waits in one is not behind its host.
+  void OnCommKernel(uint32_t correlation, Nanos start);
   // Kernels, copies and sets alike: for LaunchedIn and EarlierWorkDone, at as much memory again.
   void OnDeviceWork(uint32_t correlation, Nanos start, Nanos end);
 
   // Call once, after all rows; the queries below need it. O(n log n) in buckets.
   void Settle();
 
-  // Latest end of the kernels whose launches had all been made by then; INT64_MIN = none.
+  // Latest end of the compute kernels whose launches had all been made by then; INT64_MIN = none.
   [[nodiscard]] Nanos DoneWithLaunchesBefore(Nanos host_time) const;
-  // Earliest start of a kernel launched from then on; INT64_MAX = none.
+  // Earliest start of a kernel, of communication too, launched from then on; INT64_MAX = none.
   [[nodiscard]] Nanos FirstLaunchedFrom(Nanos host_time) const;
 
   // Device work of all kinds that was launched from `from` on and before `to`: earliest start and latest end. O(log n +
@@ -42,7 +44,8 @@ class LaunchFront {
  private:
   struct Bucket {
     Nanos first_launch = INT64_MAX, last_launch = INT64_MIN;
-    Nanos first_kernel = INT64_MAX, last_end = INT64_MIN;
+    Nanos first_kernel = INT64_MAX;  // of communication, too
+    Nanos last_end = INT64_MIN;     // of compute kernels
   };
   struct Last {  // neighbours mostly follow one another
     uint32_t id = UINT32_MAX;

@@ -118,6 +118,9 @@ void PatternBuilder::OnEvent(const Event& event) {
       if (event.kind == EventKind::kKernel && event.correlation != 0) {
         s.front.OnKernel(event.correlation, event.start, event.end());
       }
+      if (event.kind == EventKind::kCommKernel && event.correlation != 0) {
+        s.front.OnCommKernel(event.correlation, event.start);
+      }
   }
   s.sorter.Add(event);
 }
