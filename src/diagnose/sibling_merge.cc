@@ -211,11 +211,10 @@ size_t RanksOnHost(const Job& job, const std::string& host) {
   return static_cast<size_t>(std::count_if(job.ranks.begin(), job.ranks.end(), on_it));
 }
 
-// Whether `ranks` are most of those that their class has on their host; where hosts are not known, whether they are
-// several.
+// Whether `ranks` are most of those that their class has on their host; where hosts are not known they may be.
 bool IsAllOfClass(const Job& job, const std::vector<size_t>& ranks) {
   const size_t first = ranks.front();
-  if (!job.ranks[first].comms.host_known) return ranks.size() > 1;
+  if (!job.ranks[first].comms.host_known) return true;
   const auto here = std::count_if(
       job.classes[static_cast<size_t>(job.peer_class[first])].begin(),
       job.classes[static_cast<size_t>(job.peer_class[first])].end(),
@@ -277,7 +276,8 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
   DropJoined(parts, candidates);
 }
 
-// Loaders of so many ranks in a row that are equally slow share a storage.
+// So many ranks in a row whose hosts are slow share one; loaders that are equally slow share a storage. Two are soon in
+// a row.
 constexpr size_t kLeastOfRow = 3;
 
 void MergeHosts(const Job& job, RankCandidates* candidates) {
@@ -303,9 +303,10 @@ void MergeHosts(const Job& job, RankCandidates* candidates) {
       here.push_back(&parts[i]);
       ranks.insert(ranks.end(), parts[i].ranks.begin(), parts[i].ranks.end());
     }
-    const bool is_host = host.empty() ? AreInARow(job, &ranks) : ranks.size() * 4 >= RanksOnHost(job, host) * 3;
+    const bool is_host = host.empty() ? ranks.size() >= kLeastOfRow && AreInARow(job, &ranks)
+                                      : ranks.size() * 4 >= RanksOnHost(job, host) * 3;
     const bool is_input = cause == "slow-input";
-    if (here.size() < 2 || !is_host || (is_input && (ranks.size() < kLeastOfRow || !AreAlike(here)))) continue;
+    if (here.size() < 2 || !is_host || (is_input && !AreAlike(here))) continue;
     Join(job, here, cause, true, is_input ? " in a row" : " of one host");
   }
   DropJoined(parts, candidates);

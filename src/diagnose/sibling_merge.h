@@ -28,8 +28,8 @@ void MergeSiblings(const Job& job, RankCandidates* candidates);
 void MergeAlike(const Job& job, RankCandidates* candidates);
 
 // Joins slow hosts that several classes or groups found, each for its own ranks, where together they name three
-// quarters of the host's ranks; where no file names its host, where they are ranks in a row. There also three or more
-// ranks in a row with equally slow input. Candidates may be of several ranks already.
+// quarters of the host's ranks; where no file names its host, where they are three or more ranks in a row. There also
+// as many with equally slow input. Candidates may be of several ranks already.
 void MergeHosts(const Job& job, RankCandidates* candidates);
 
 }  // namespace headway::diagnose

@@ -336,6 +336,13 @@ TEST_F(SiblingMerge, WhereNoFileNamesItsHostRanksInARowAreOne) {
   AddHost({1, 2}, {}, Ms(20));
   AddHost({4, 5}, {}, Ms(20));
   EXPECT_EQ(MergedHosts(), (Groups{{1, 2}, {4, 5}}));
+  // Half of a class, one by one: too many for a group of theirs to stand out.
+  candidates_.clear();
+  for (const RankId r : {4, 5, 6, 7}) AddHost({r}, {}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4, 5, 6, 7}}));
+  candidates_.clear();
+  for (const RankId r : {4, 5}) AddHost({r}, {}, Ms(20));
+  EXPECT_EQ(MergedHosts(), (Groups{{4}, {5}}));  // two are soon in a row
 }
 
 TEST_F(SiblingMerge, LoadersOfRanksInARowShareAStorage) {

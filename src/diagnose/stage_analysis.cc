@@ -17,6 +17,8 @@ namespace headway::diagnose {
 
 namespace {
 
+using pattern::WorkClass;
+
 // A stage that takes up to this much longer than the others is what cutting whole layers leaves: worth a remark. The
 // last one has the head and the loss besides.
 constexpr int kNaturalPercent = 30;
@@ -69,15 +71,15 @@ std::vector<Nanos> At(const std::vector<Nanos>& values, const std::vector<size_t
 // Whether a stage's excess lies where nothing is recorded, though of what the stages compute nearly all is: more layers
 // would be more operators or kernels.
 bool IsBetweenCalls(const Explanation& why) {
-  constexpr auto kIdle = static_cast<size_t>(pattern::WorkClass::kIdle);
-  constexpr auto kCompute = static_cast<size_t>(pattern::WorkClass::kCompute);
+  constexpr auto kIdle = static_cast<size_t>(WorkClass::kIdle);
+  constexpr auto kCompute = static_cast<size_t>(WorkClass::kCompute);
   if (why.by_class[kIdle] * 10 < why.total * 8 || why.by_class[kCompute] * 10 > why.total) return false;
   return why.peers_by_class[kIdle] * 4 < why.peers_by_class[kCompute];
 }
 
 // Whether work of one class is most of what the stage takes longer, and is so in most of the steps.
 bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stages, const std::vector<Nanos>& excess,
-              const Explanation& why, pattern::WorkClass work_class) {
+              const Explanation& why, WorkClass work_class) {
   const auto c = static_cast<size_t>(work_class);
   if (why.by_class[c] * 10 < why.total * 6) return false;
   size_t struck = 0, mostly = 0;
@@ -96,7 +98,7 @@ bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stag
 }
 
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
-                        std::vector<Nanos> excess, bool natural) {
+                        std::vector<Nanos> excess, bool natural, bool without_input = false) {
   const Job& job = in.job;
   std::vector<size_t> steps;
   for (size_t s = 0; s < excess.size(); ++s) {
@@ -109,13 +111,17 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
     for (const size_t r : other.ranks) references.push_back({r, steps});
     others.push_back(Median(At(other.own, steps)));
   }
-  const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references);
+  WorkClasses classes = kAllWork;
+  classes[static_cast<size_t>(WorkClass::kInput)] = !without_input;
+  const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references, -1, classes);
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   // Layers are not cut differently by what a stage waits for its batches, or copies.
-  const auto is_mostly = [&](pattern::WorkClass c) { return IsMostly(job, stage, stages, excess, why, c); };
-  const bool is_input = is_mostly(pattern::WorkClass::kInput);
-  const bool is_copy = !is_input && is_mostly(pattern::WorkClass::kMemory);
+  const auto is_mostly = [&](WorkClass c) {
+    return Has(classes, c) && IsMostly(job, stage, stages, excess, why, c);
+  };
+  const bool is_input = is_mostly(WorkClass::kInput);
+  const bool is_copy = !is_input && is_mostly(WorkClass::kMemory);
   const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);
   finding.cause = is_input ? "slow-input" : is_copy ? "slow-copy" : is_unnamed ? "slow-host-code" : "stage-imbalance";
   FillScope(job, stage.ranks, &finding.scope);
@@ -128,7 +134,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   const bool some = finding.when.kind != report::WhenKind::kPersistent;
   finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of ") +
                      (stage.is_number ? "stage " + number : "this stage") + " take " +
-                     Milliseconds(Median(At(stage.own, steps))) + " of own time per step, the other stages " +
+                     Milliseconds(Median(At(stage.own, steps))) + " of own time per step" +
+                     (without_input ? " beside their input" : "") + ", the other stages " +
                      (stage.is_number ? "" : "that have traces ") + Milliseconds(Median(others)) +
                      (is_unnamed             ? ", between recorded functions; nothing recorded says in what"
                       : why.function.empty() ? ""
@@ -233,12 +240,38 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, const std::ve
   return out;
 }
 
+// The stages without what they wait for their batches.
+std::vector<Stage> WithoutInput(const Job& job, std::vector<Stage> stages) {
+  for (Stage& stage : stages) {
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      const pattern::Step* step = job.StepOf(stage.ranks.front(), s);
+      if (step != nullptr && stage.own[s] != kNoValue)
+        stage.own[s] -= step->by_class[static_cast<size_t>(WorkClass::kInput)];
+    }
+  }
+  return stages;
+}
+
+// Whether input is a good part of what a stage takes longer, though not most: stages that load do load, which is told
+// of as such. `beside`: what it takes longer without.
+bool IsPartlyInput(const std::vector<Nanos>& excess, const std::vector<Nanos>& beside) {
+  constexpr Nanos kLeastPercent = 40, kMostPercent = 80;
+  Nanos all = 0, rest = 0;
+  for (size_t s = 0; s < excess.size(); ++s) {
+    all += excess[s];
+    rest += std::min(excess[s], beside[s]);
+  }
+  return StrikesMost(beside) && rest * 100 > all * kLeastPercent && rest * 100 <= all * kMostPercent;
+}
+
 }  // namespace
 
 void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const std::vector<Stage> stages = Stages(in);
   if (stages.size() < 2 || in.job.num_steps() == 0) return;
-  for (const Stage& stage : stages) {
+  const std::vector<Stage> bare = WithoutInput(in.job, stages);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
     const std::vector<Nanos> beyond = BeyondOthers(in.job, stage, stages);
     std::vector<Nanos> excess = AtLeast(beyond, in.job.median_step / 50);
     if (!StrikesMost(excess)) {
@@ -248,12 +281,16 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       }
       continue;
     }
+    std::vector<Nanos> beside = AtLeast(BeyondOthers(in.job, bare[i], bare), in.job.median_step / 50);
+    const bool partly_input = IsPartlyInput(excess, beside);
+    if (partly_input) excess = std::move(beside);
+    const std::vector<Stage>& held = partly_input ? bare : stages;
     const Nanos usual = Median(std::vector<Nanos>(excess));
-    const int percent = &stage == &stages.back() ? kNaturalPercentOfLast : kNaturalPercent;
-    const auto own = static_cast<double>(Median(Known(stage.own)));
+    const int percent = i + 1 == stages.size() ? kNaturalPercentOfLast : kNaturalPercent;
+    const auto own = static_cast<double>(Median(Known(held[i].own)));
     const double others = own - static_cast<double>(usual);
     const auto is_natural = [&](double takes) { return (takes - others) * 100 < others * percent; };
-    Candidate candidate = MakeCandidate(in, stage, stages, std::move(excess), is_natural(own));
+    Candidate candidate = MakeCandidate(in, held[i], held, std::move(excess), is_natural(own), partly_input);
     const double slowness = SlownessOfCalls(in.job, stage, stages);
     if (slowness > kSlow && is_natural(own / slowness)) {
       candidate.at_most_info = true;

@@ -94,6 +94,23 @@ TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
   EXPECT_EQ(WithInput(26, 26).finding.cause, "stage-imbalance");
 }
 
+TEST(StageAnalysis, OfAStageThatLoadsTheRestCountsBesideItsInput) {
+  // Stages 0 and 1 load for 50 ms; stage 1 takes 40 ms longer besides, of what nothing is recorded. All 90 of them would
+  // be layers: neither is most of it.
+  const std::vector<Candidate> found = Analyse({.more = [](MadeMesh* mesh, int r) {
+    if (r < 2) mesh->Work(r, WorkClass::kInput, "enumerate(DataLoader)", Ms(50));
+    if (r == 1) mesh->Work(r, WorkClass::kIdle, "(nothing recorded)", Ms(40));
+  }});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].finding.cause, "slow-input");
+  const report::Finding& finding = found[1].finding;
+  EXPECT_EQ(finding.cause, "slow-host-code");
+  EXPECT_EQ(finding.scope.ranks, (std::vector<RankId>{1}));
+  EXPECT_EQ(found[1].excess, std::vector<Nanos>(6, Ms(40)));
+  const char* told = "take 140.0 ms of own time per step beside their input, the other stages 100";
+  EXPECT_NE(finding.sentence.find(told), std::string::npos) << finding.sentence;
+}
+
 TEST(StageAnalysis, AStageThatCopiesHasNoMoreLayers) {
   const std::vector<Candidate> found = Analyse({.more = [&](MadeMesh* mesh, int r) {
     mesh->Work(r, WorkClass::kMemory, "Memcpy HtoD (Pinned -> Device)", Ms(r == 1 ? 51 : 1));
