@@ -80,12 +80,12 @@ void AddChannelEvidence(const Job& job, std::span<const Channel> channels, const
 }
 
 // Groups that no file names, and sizes that none writes, are themselves conclusions; but no stage sends so many times
-// more than another.
-bool IsDoubtful(const Job& job, std::span<const Channel> channels, const SlowChannel& slow) {
+// more than another. Nor do several channels of a rank take longer in the very same steps (`by_steps`) by chance.
+bool IsDoubtful(const Job& job, std::span<const Channel> channels, const SlowChannel& slow, bool by_steps) {
   constexpr double kBeyondDoubt = 4;
   const Channel& channel = channels[slow.channel];
   const bool concluded = channel.is_assumed || job.comms.groups[static_cast<size_t>(channel.group)].inferred;
-  return concluded && (channel.sender < 0 || slow.ratio < kBeyondDoubt);
+  return concluded && !by_steps && (channel.sender < 0 || slow.ratio < kBeyondDoubt);
 }
 
 }  // namespace
@@ -232,9 +232,10 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   AddBesides(job, channels, besides, &finding);
   // That something among so many is slow names nobody.
   const bool is_anybody = egress.sides.size() > 2 && !egress.is_row;
+  const bool by_steps = std::any_of(besides.begin(), besides.end(), [](const SlowChannel& s) { return !s.is_taken; });
   candidate.at_most_info =
       is_anybody || std::any_of(egress.slow.begin(), egress.slow.end(),
-                                [&](const SlowChannel& slow) { return IsDoubtful(job, channels, slow); });
+                                [&](const SlowChannel& slow) { return IsDoubtful(job, channels, slow, by_steps); });
   return candidate;
 }
 

@@ -19,9 +19,9 @@ bool IsOverHosts(const Job& job, const Channel& channel) {
          });
 }
 
-// A message passes its sender's way out only.
+// A message passes its sender's way out only; what stays inside a host does not pass its network card.
 bool Passes(const Job& job, const Channel& channel, const Egress& egress) {
-  if (!IsOverHosts(job, channel)) return false;
+  if (egress.is_host && !IsOverHosts(job, channel)) return false;
   const auto is_side = [&](int32_t of) {
     return std::find(egress.sides.begin(), egress.sides.end(), of) != egress.sides.end();
   };
@@ -64,7 +64,8 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
   for (size_t i = 0; i < channels.size(); ++i) {
     const Channel& channel = channels[i];
     const Likes likes{channel.family, channel.likes};
-    if (!IsRingOverHosts(job, channel) || known.count(i) > 0 || !Passes(job, channel, egress)) compared.insert(likes);
+    const bool is_taken = IsRingOverHosts(job, channel) && known.count(i) == 0 && Passes(job, channel, egress);
+    if (!is_taken) compared.insert(likes);
     if (Matters(job, channel)) of[likes].push_back(i);
   }
   const double keep = 1 / MeanRatio(egress.slow);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnose/egress_finding.h"
 #include "diagnose/made_mesh.h"
 
 namespace headway::diagnose {
@@ -99,6 +100,42 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
   EXPECT_EQ(ring.ranks.front(), 0);
   EXPECT_FALSE(besides[0].is_taken);
   for (size_t s = 0; s < 12; ++s) EXPECT_EQ(besides[0].cost[s], s % 3 == 0 ? Ms(10) : 0) << s;
+}
+
+// Three stages of two ranks on one host, sizes of messages not written: what rank 2 sends takes three times as long in steps 3 and 6, and so does the
+// ring of its stage, of whose size there is no other. That ring is on the host, but the way is the rank's own.
+TEST(SlowBesides, ARanksOwnWayInsideAHostSlowsItsRingInTheSameSteps) {
+  MadeMesh mesh({.ranks = 6, .device = false});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}, {2, 4}, {3, 5}});
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}, {4, 5}});
+  for (int s = 0; s < 10; ++s) {
+    const bool struck = s == 3 || s == 6;
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    const auto time = [&](int from) { return struck && from == 2 ? Ms(30) : Ms(10); };
+    for (const int r : {0, 1, 2, 3}) mesh.Send(pp[static_cast<size_t>(r)], r, -1, time(r));
+    for (const int r : {0, 1, 2, 3}) mesh.Send(pp[static_cast<size_t>(r)], r + 2, -1, time(r + 2));
+    for (size_t g = 0; g < dp.size(); ++g) {
+      mesh.Meet(dp[g], CommOp::kAllReduce, static_cast<Bytes>(g + 2) * 1'000'000, struck && g == 1 ? Ms(60) : Ms(20));
+    }
+  }
+  const Job job = JoinJob(mesh.Make());
+  const std::vector<Channel> channels = CollectChannels(job);
+  const std::vector<Egress> egress =
+      Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
+  ASSERT_EQ(egress.size(), 1U);
+  for (const SlowChannel& slow : egress[0].slow) EXPECT_TRUE(channels[slow.channel].is_assumed);
+  EXPECT_FALSE(egress[0].is_host);
+  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2}));
+  const std::vector<SlowChannel> besides =
+      SlowBesides(job, channels, egress[0], FindSlowChannels(job, channels, Against::kOtherSteps));
+  ASSERT_EQ(besides.size(), 1U);
+  EXPECT_EQ(channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
+  EXPECT_FALSE(besides[0].is_taken);
+  for (size_t s = 0; s < 10; ++s) EXPECT_EQ(besides[0].cost[s], s == 3 || s == 6 ? Ms(40) : 0) << s;
+  // That all of it strikes in the same steps leaves no doubt that sizes could be the reason.
+  EXPECT_TRUE(MakeSlowEgress(job, channels, egress[0], Against::kSiblings, {}).at_most_info);
+  EXPECT_FALSE(MakeSlowEgress(job, channels, egress[0], Against::kSiblings, besides).at_most_info);
 }
 
 }  // namespace
