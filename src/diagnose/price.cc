@@ -39,10 +39,11 @@ bool SaysNothing(const Job& job, const Candidate& candidate) {
   const Nanos whole = finding.recoverable_per_step * static_cast<Nanos>(job.num_steps());
   const bool has_device = job.ranks.front().has_device;
   const bool lasts = has_device || struck * 2 >= static_cast<Nanos>(job.num_steps());
-  const bool hidden =
-      lasts && candidate.noise > 0 && sum * 50 >= job.median_step * struck && sum >= 5 * candidate.noise * struck;
+  const bool clear = lasts && candidate.noise > 0 && sum >= 5 * candidate.noise * struck;
+  const bool hidden = clear && sum * 50 >= job.median_step * struck;
   const bool shows_in_steps = whole * (has_device ? 200 : 50) >= job.median_step * struck;
-  const bool shows_over_all = finding.recoverable_per_step * (candidate.is_at_least ? 1000 : 200) >= job.median_step;
+  const Nanos part = candidate.is_at_least ? 1000 : has_device && clear ? 400 : 200;
+  const bool shows_over_all = finding.recoverable_per_step * part >= job.median_step;
   return !shows_in_steps && !shows_over_all && !hidden;
 }
 

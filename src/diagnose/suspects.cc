@@ -20,7 +20,7 @@ bool IsLasting(const Job& job, const ExcessTable& table, size_t rank) {
   if (job.num_steps() < 3) return false;
   const double error = static_cast<double>(table.step_noise[c]) / std::sqrt(static_cast<double>(job.num_steps()));
   const double level = static_cast<double>(table.typical[rank]);
-  return level > std::max({static_cast<double>(job.median_step) / 100,
+  return level > std::max({static_cast<double>(job.median_step) / (job.ranks[rank].has_device ? 200 : 100),
                            kFromPeers * static_cast<double>(table.rank_noise[c]), kFromNoise * error});
 }
 
