@@ -95,10 +95,11 @@ std::vector<Suspect> StrikeByVote(const AnalysisInput& in, const std::vector<Sib
       of_rank[s] = BeyondOthers(table, votes.winner, place, s);
     }
   }
-  // Two or more programs agree by chance in one of n steps, or less often.
-  const double p = 1.0 / static_cast<double>(n), all = static_cast<double>(steps);
+  // Two programs agree by chance in one of n steps, each more of them in one of n of these.
+  const double all = static_cast<double>(steps);
+  const double p = std::pow(1.0 / static_cast<double>(n), static_cast<double>(votes.places.size() - 1));
   const double z = (static_cast<double>(agreed) - p * all) / std::sqrt(p * (1 - p) * all);
-  if (agreed * 4 < steps * 3 || z < kBeyondChance) return {};
+  if (agreed * 2 < steps || z < kBeyondChance) return {};
   std::vector<Suspect> out;
   for (auto& [rank, by_step] : cost) {
     Suspect suspect = MakeSuspect(rank, in.excess, std::move(by_step));

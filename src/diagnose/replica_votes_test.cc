@@ -52,6 +52,19 @@ TEST(ReplicaVotes, StagesAgreeOnTheReplica) {
   }
 }
 
+TEST(ReplicaVotes, AgreeFromTheStepOnInWhichItSetsIn) {
+  // In nine of fifteen steps; by chance two stages agree in one of four, 3.75 steps give or take 1.7.
+  const auto from = [](int onset) {
+    return [onset](int replica, int stage, int step) { return step < onset ? Nanos{0} : Moving(replica, stage, step); };
+  };
+  Look look = Make(from(6));
+  const std::vector<Suspect> struck = Strike(&look);
+  EXPECT_EQ(struck.size(), 8U);
+  for (const Suspect& suspect : struck) EXPECT_GT(suspect.cost[6 + (suspect.rank % 4 + 1) % 4], 0) << suspect.rank;
+  Look late = Make(from(12));
+  EXPECT_TRUE(Strike(&late).empty());
+}
+
 TEST(ReplicaVotes, AreAFindingThoughNoRankStandsOut) {
   Look look = Make(Moving);
   const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());

@@ -102,8 +102,9 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
   for (size_t s = 0; s < 12; ++s) EXPECT_EQ(besides[0].cost[s], s % 3 == 0 ? Ms(10) : 0) << s;
 }
 
-// Three stages of two ranks on one host, sizes of messages not written: what rank 2 sends takes three times as long in steps 3 and 6, and so does the
-// ring of its stage, of whose size there is no other. That ring is on the host, but the way is the rank's own.
+// Three stages of two ranks on one host, sizes of messages not written: what rank 2 sends takes three times as long in
+// steps 3 and 6, and so does the ring of its stage, of whose size there is no other. That ring is on the host, but the
+// way is the rank's own.
 TEST(SlowBesides, ARanksOwnWayInsideAHostSlowsItsRingInTheSameSteps) {
   MadeMesh mesh({.ranks = 6, .device = false});
   const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}, {2, 4}, {3, 5}});

@@ -117,9 +117,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   // Layers are not cut differently by what a stage waits for its batches, or copies.
-  const auto is_mostly = [&](WorkClass c) {
-    return Has(classes, c) && IsMostly(job, stage, stages, excess, why, c);
-  };
+  const auto is_mostly = [&](WorkClass c) { return Has(classes, c) && IsMostly(job, stage, stages, excess, why, c); };
   const bool is_input = is_mostly(WorkClass::kInput);
   const bool is_copy = !is_input && is_mostly(WorkClass::kMemory);
   const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);

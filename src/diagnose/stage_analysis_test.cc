@@ -95,8 +95,8 @@ TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
 }
 
 TEST(StageAnalysis, OfAStageThatLoadsTheRestCountsBesideItsInput) {
-  // Stages 0 and 1 load for 50 ms; stage 1 takes 40 ms longer besides, of what nothing is recorded. All 90 of them would
-  // be layers: neither is most of it.
+  // Stages 0 and 1 load for 50 ms; stage 1 takes 40 ms longer besides, of what nothing is recorded. All 90 of them
+  // would be layers: neither is most of it.
   const std::vector<Candidate> found = Analyse({.more = [](MadeMesh* mesh, int r) {
     if (r < 2) mesh->Work(r, WorkClass::kInput, "enumerate(DataLoader)", Ms(50));
     if (r == 1) mesh->Work(r, WorkClass::kIdle, "(nothing recorded)", Ms(40));

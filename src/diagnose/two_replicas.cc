@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
@@ -69,6 +70,15 @@ size_t Turns(const std::vector<Nanos>& mean, Nanos least) {
   return turns;
 }
 
+// Whether there are steps that strike neither, a quarter of all, and the same amount to the one and to the other in the
+// rest: then a single turn is one, and a single step of one of them enough. What goes over once is always somewhere.
+bool StrikesEitherAlike(const std::vector<Nanos>& mean, Nanos least, Nanos by_first, Nanos by_second) {
+  constexpr Nanos kFarBeyond = 4, kAlikePercent = 85;
+  const auto quiet = std::count_if(mean.begin(), mean.end(), [&](Nanos x) { return std::abs(x) < least; });
+  const auto [weaker, stronger] = std::minmax(by_first, by_second);
+  return quiet * 4 >= std::ssize(mean) && weaker >= kFarBeyond * least && weaker * 100 >= stronger * kAlikePercent;
+}
+
 std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pairs) {
   const Job& job = in.job;
   constexpr size_t kLeastPairs = 2;
@@ -99,9 +109,10 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   }
   // Half of the steps, and both of them about as much: what strikes one of them now and then leaves the other chance.
   const size_t steps = job.num_steps(), fewest = std::min(first.size(), second.size());
-  if ((first.size() + second.size()) * 2 < steps || fewest < std::max(kLeastOfEach, steps / kShareOfEach)) return {};
-  if (Turns(mean, least) < kLeastTurns) return {};
+  if ((first.size() + second.size()) * 2 < steps || fewest == 0) return {};
   const Nanos by_first = Median(std::move(first)), by_second = Median(std::move(second));
+  const bool takes_turns = fewest >= std::max(kLeastOfEach, steps / kShareOfEach) && Turns(mean, least) >= kLeastTurns;
+  if (!takes_turns && (!has_device || !StrikesEitherAlike(mean, least, by_first, by_second))) return {};
   if (std::min(by_first, by_second) * 2 < std::max(by_first, by_second)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
     std::vector<Nanos> of_first(steps, 0), of_second(steps, 0);

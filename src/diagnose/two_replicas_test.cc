@@ -108,6 +108,19 @@ TEST(TwoReplicas, WhatGoesOverOnceIsNoTurn) {
   EXPECT_EQ(struck(6, 9), 4U);
 }
 
+TEST(TwoReplicas, WhereSomeStepsStrikeNeitherASingleTurnIsOne) {
+  // From step `onset` on 20 ms to the first, once, and then `second` to the second. Before that neither is longer.
+  const auto struck = [](int onset, Nanos second) {
+    Look look = Replicas([=](int replica, int, int step) {
+      return step < onset ? Nanos{0} : step == onset ? (replica == 0 ? Ms(20) : 0) : (replica == 1 ? second : 0);
+    });
+    return StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).size();
+  };
+  EXPECT_EQ(struck(4, Ms(20)), 4U);
+  EXPECT_EQ(struck(4, Ms(25)), 0U);  // under 85 %: each has a cause of its own
+  EXPECT_EQ(struck(2, Ms(20)), 0U);  // two of twelve steps: it may have gone over
+}
+
 TEST(TwoReplicas, BothAreStruckAboutAsMuch) {
   // In turns, the first by 20 ms and the second by 10, which is half of it, or by 9.
   const auto struck = [](Nanos second) {

@@ -45,7 +45,7 @@ class LaunchFront {
   struct Bucket {
     Nanos first_launch = INT64_MAX, last_launch = INT64_MIN;
     Nanos first_kernel = INT64_MAX;  // of communication, too
-    Nanos last_end = INT64_MIN;     // of compute kernels
+    Nanos last_end = INT64_MIN;      // of compute kernels
   };
   struct Last {  // neighbours mostly follow one another
     uint32_t id = UINT32_MAX;

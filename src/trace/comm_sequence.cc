@@ -224,8 +224,8 @@ ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int
   }
   if (!trial.offset) fit.centre = LowerMedian(&differences);
   const double room = trial.limit - fit.cost - of_steps;
-  const bool lies_beyond = trial.offset ? MedianLiesBeyond(beyond, 0, room, trial)
-                                        : MedianLiesBeyond(differences, fit.centre, room, trial);
+  const bool lies_beyond =
+      trial.offset ? MedianLiesBeyond(beyond, 0, room, trial) : MedianLiesBeyond(differences, fit.centre, room, trial);
   if (lies_beyond) {
     fit.cost = std::numeric_limits<double>::infinity();
     return fit;
@@ -235,7 +235,9 @@ ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int
   for (Nanos& d : differences) d = std::abs(d - centre);
   fit.jitter = LowerMedian(&differences);
   // An error of one ordinal moves most ends by about a gap; half of one is taken as full doubt.
-  const auto doubt = [&](Nanos n) { return std::min(1.0, 2 * static_cast<double>(n) / static_cast<double>(trial.gap)); };
+  const auto doubt = [&](Nanos n) {
+    return std::min(1.0, 2 * static_cast<double>(n) / static_cast<double>(trial.gap));
+  };
   const double time_cost = doubt(fit.jitter);
   if (trial.offset) {
     // Step numbers may be guesses, this clock is not; but ends need not agree by it.
