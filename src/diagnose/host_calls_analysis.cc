@@ -23,20 +23,26 @@ using pattern::WorkClass;
 // operators of a job without devices are many, and make most of its time.
 struct Limits {
   double slow = 1.5;
-  double slow_of_few = 2;  // where few functions show apart from the sum of the others
-  double slow_of_sum = 4;  // where only that sum shows: which calls are in it differs from stage to stage
+  double slow_of_host = 1.5;  // where four ranks and more of a host agree, and all of the others'
+  double slow_of_few = 2;     // where few functions show apart from the sum of the others
+  double slow_of_sum = 4;     // where only that sum shows: which calls are in it differs from stage to stage
   double healthy = 1.2;
   size_t many = 4;
 };
 Limits LimitsOf(const Job& job) {
   return job.ranks.front().has_device
              ? Limits{}
-             : Limits{.slow = 1.15, .slow_of_few = 2, .slow_of_sum = 4, .healthy = 1.08, .many = 8};
+             : Limits{
+                   .slow = 1.15, .slow_of_host = 1.08, .slow_of_few = 2, .slow_of_sum = 4, .healthy = 1.08, .many = 8};
 }
 
-bool IsSlow(const Limits& limits, const CallRatio& calls) {
+constexpr size_t kManyRanks = 4;  // of a host
+
+// `ranks`: how many the host has.
+bool IsSlow(const Limits& limits, const CallRatio& calls, size_t ranks) {
   return calls.alike && calls.ratio >= (calls.functions < 2             ? limits.slow_of_sum
                                         : calls.functions < limits.many ? limits.slow_of_few
+                                        : ranks >= kManyRanks           ? limits.slow_of_host
                                                                         : limits.slow);
 }
 
@@ -110,8 +116,17 @@ std::vector<std::vector<size_t>> EachAlone(const Job& job) {
 bool AllAreSlow(const Job& job, const CallTimes& usual, const Limits& limits, SlowHost* host) {
   for (size_t i = 1; i < host->ranks.size(); ++i) {
     const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[host->ranks[i]]), usual);
-    if (!IsSlow(limits, calls)) return false;
+    if (!IsSlow(limits, calls, host->ranks.size())) return false;
     if (calls.ratio < host->least.ratio) host->least = calls;
+  }
+  return true;
+}
+
+// Whether no rank of the other hosts is slower by a third of what those of `host` are.
+bool OthersAgree(const Job& job, const CallTimes& usual, const SlowHost& host) {
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (std::find(host.ranks.begin(), host.ranks.end(), r) != host.ranks.end()) continue;
+    if ((CompareCalls(TimesOfCalls(job.ranks[r]), usual).ratio - 1) * 3 > host.least.ratio - 1) return false;
   }
   return true;
 }
@@ -152,12 +167,13 @@ void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   for (size_t h = 0; h < hosts.size(); ++h) {
     const CallRatio first = CompareCalls(TimesOfCalls(job.ranks[hosts[h].front()]), usual);
     if (!named && first.ratio == 0) return;  // it may be on the slow host, too
-    if (!IsSlow(limits, first)) {
+    if (!IsSlow(limits, first, hosts[h].size())) {
       if (first.alike && first.ratio > limits.healthy) return;  // hosts differ as it is
       continue;
     }
     SlowHost host{hosts[h], first};
-    if (AllAreSlow(job, usual, limits, &host)) slow.push_back(std::move(host));
+    if (!AllAreSlow(job, usual, limits, &host)) continue;
+    if (host.least.ratio >= limits.slow || OthersAgree(job, usual, host)) slow.push_back(std::move(host));
   }
   if (!named) {
     slow = JoinNeighbours(job, slow);

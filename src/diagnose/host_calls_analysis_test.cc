@@ -125,6 +125,37 @@ TEST(HostCalls, MoreCallsAreNoSlowHost) {
   EXPECT_TRUE(look.Run(RunHostCallsAnalysis).candidates.empty());
 }
 
+// Two stages on two hosts of `ranks` each without devices, of ten operators of 1 ms: on the first host each takes
+// `ratio` times as long, on rank `odd` of the second `of_odd` times.
+size_t HostsOf(int ranks, double ratio, double of_odd = 1) {
+  MadeMesh mesh({.ranks = 2 * ranks, .per_host = ranks, .device = false});
+  const int all = mesh.Group("default_pg", [&] {
+    MadeMesh::Members members;
+    for (int r = 0; r < 2 * ranks; ++r) members.push_back(r);
+    return members;
+  }());
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 2 * ranks; ++r) {
+      const double slower = r < ranks ? ratio : r == 2 * ranks - 1 ? of_odd : 1;
+      for (int f = 0; f < 10; ++f) {
+        mesh.Work(r, WorkClass::kCompute, "aten::op" + std::to_string(f), static_cast<Nanos>(slower * 1e6));
+      }
+    }
+    mesh.Meet(all, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunHostCallsAnalysis).candidates.size();
+}
+
+TEST(HostCalls, WhereAllOfManyRanksAgreeLessIsEnough) {
+  EXPECT_EQ(HostsOf(4, 1.1), 1U);
+  EXPECT_EQ(HostsOf(4, 1.07), 0U);
+  EXPECT_EQ(HostsOf(3, 1.1), 0U);        // three ranks may be a chance
+  EXPECT_EQ(HostsOf(4, 1.1, 1.04), 0U);  // hosts differ as it is
+  EXPECT_EQ(HostsOf(4, 1.2, 1.04), 1U);
+}
+
 // Eight stages of one rank each, whose files do not name their hosts. A step is 100 ms of kernels and ten calls of each
 // of `names`, `call(rank, name)` long; none where that is 0, but then of "aten::own".
 std::vector<Candidate> UnnamedEach(const std::function<Nanos(int, const std::string&)>& call,

@@ -108,6 +108,13 @@ bool IsOfStage(const Candidate& stage, const Candidate& candidate) {
          ShareSteps(stage, candidate);
 }
 
+// What a stage takes longer for its slow host is no work to move to another stage.
+bool IsStageOnHost(const Candidate& host, const Candidate& stage) {
+  return host.finding.cause == "slow-host" && stage.finding.cause == "stage-imbalance" &&
+         !stage.finding.scope.ranks.empty() && Includes(host.finding.scope.ranks, stage.finding.scope.ranks) &&
+         CostsAsMuch(host, stage);
+}
+
 // Of own time that both take away the more; neither knows of the other. These causes change own time only.
 void Absorb(const Candidate& symptom, Candidate* host) {
   std::map<uint32_t, Nanos> own;
@@ -128,7 +135,8 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
     for (size_t i = 0; i < candidates->size(); ++i) {
       const Candidate& candidate = (*candidates)[i];
       const bool is_symptom = IsSymptom(host, candidate);
-      if (gone[i] || (!is_symptom && !IsPauseOf(host, candidate) && !IsOfStage(host, candidate))) continue;
+      const bool is_part = IsPauseOf(host, candidate) || IsOfStage(host, candidate) || IsStageOnHost(host, candidate);
+      if (gone[i] || (!is_symptom && !is_part)) continue;
       if (is_symptom) Absorb(candidate, &host);
       gone[i] = true;
     }

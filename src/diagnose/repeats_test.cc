@@ -170,6 +170,18 @@ TEST(Repeats, AKernelThatIsLongerOnAStageWithMoreToDoIsThat) {
   EXPECT_EQ(Left({kernel, stage}), "ba");
 }
 
+TEST(Repeats, WhatAStageTakesLongerForItsSlowHostIsNoMoreToDo) {
+  const Candidate host = Of("a", "slow-host", {2, 3, 4, 5}, {40, 40});
+  const auto left = [&](std::vector<RankId> ranks, Nanos excess) {
+    Candidate stage = Of("b", "stage-imbalance", std::move(ranks), {excess, excess});
+    stage.against = HeldAgainst::kOtherStages;
+    return Left({stage, host});
+  };
+  EXPECT_EQ(left({2, 3}, 60), "a");
+  EXPECT_EQ(left({2, 3}, 61), "ba");  // it has more to do besides
+  EXPECT_EQ(left({5, 6}, 40), "ba");  // and one that is not all on the host
+}
+
 TEST(Repeats, APauseInAFunctionThatOnlyThisRankRunsIsThat) {
   Candidate code = Of("a", "slow-host-code", {7}, {0, 150});
   EXPECT_EQ(Left({Of("b", "paused-process", {7}, {0, 100}), code}), "ba");

@@ -4,10 +4,14 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/call_times.h"
+#include "diagnose/common_work.h"
 #include "diagnose/explain.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
@@ -73,7 +77,8 @@ std::vector<Nanos> At(const std::vector<Nanos>& values, const std::vector<size_t
 bool IsBetweenCalls(const Explanation& why) {
   constexpr auto kIdle = static_cast<size_t>(WorkClass::kIdle);
   constexpr auto kCompute = static_cast<size_t>(WorkClass::kCompute);
-  if (why.by_class[kIdle] * 10 < why.total * 8 || why.by_class[kCompute] * 10 > why.total) return false;
+  if (why.total <= 0 || why.by_class[kIdle] * 10 < why.total * 8 || why.by_class[kCompute] * 10 > why.total)
+    return false;
   return why.peers_by_class[kIdle] * 4 < why.peers_by_class[kCompute];
 }
 
@@ -81,7 +86,7 @@ bool IsBetweenCalls(const Explanation& why) {
 bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stages, const std::vector<Nanos>& excess,
               const Explanation& why, WorkClass work_class) {
   const auto c = static_cast<size_t>(work_class);
-  if (why.by_class[c] * 10 < why.total * 6) return false;
+  if (why.total <= 0 || why.by_class[c] * 10 < why.total * 6) return false;
   size_t struck = 0, mostly = 0;
   for (size_t s = 0; s < excess.size(); ++s) {
     const pattern::Step* mine = job.StepOf(stage.ranks.front(), s);
@@ -262,6 +267,26 @@ bool IsPartlyInput(const std::vector<Nanos>& excess, const std::vector<Nanos>& b
   return StrikesMost(beside) && rest * 100 > all * kLeastPercent && rest * 100 <= all * kMostPercent;
 }
 
+// A stage between the first and the last, which have other work besides, that has more layers than they: shown by what
+// all stages run.
+std::optional<Candidate> WithMoreLayers(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages) {
+  const Job& job = in.job;
+  std::vector<size_t> others;
+  for (const Stage& other : stages) {
+    if (other.number != stage.number) others.push_back(other.ranks.front());
+  }
+  const MoreCalls more = CallsBeyond(job, stage.ranks.front(), others);
+  if (more.per_step * 50 < job.median_step) return std::nullopt;
+  Candidate candidate = MakeCandidate(in, stage, stages, std::vector<Nanos>(job.num_steps(), more.per_step), true);
+  report::Finding& finding = candidate.finding;
+  if (finding.cause != "stage-imbalance") return std::nullopt;
+  finding.sentence = "Of what all stages run " + finding.headline + " has " + Milliseconds(more.per_step) +
+                     " more to do in a step, by the number of calls: " + std::to_string(more.calls) + " of " +
+                     ShortFrame(std::string(more.function)) + " against " + std::to_string(more.usual) + ".";
+  finding.scope.function = std::string(more.function);
+  return candidate;
+}
+
 }  // namespace
 
 void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
@@ -276,6 +301,8 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       excess = InSomeSteps(in.job, stage, beyond);
       if (std::any_of(excess.begin(), excess.end(), [](Nanos x) { return x > 0; })) {
         out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), true));
+      } else if (i > 0 && i + 1 < stages.size()) {
+        if (auto layers = WithMoreLayers(in, stage, stages)) out->candidates.push_back(std::move(*layers));
       }
       continue;
     }

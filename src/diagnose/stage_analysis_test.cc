@@ -50,6 +50,39 @@ TEST(StageAnalysis, MoreCallsAreMoreLayers) {
   EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(60)));
 }
 
+TEST(StageAnalysis, LayersShowBesideWhatTheFirstAndTheLastStageHaveBesides) {
+  // Three stages of ten layers of 10 ms, the first with an embedding of 12 ms, the last with a head of 20; the second
+  // has eleven layers, or ten: 110 ms are less than 112, and 10 more than the others' layers.
+  const auto found = [](int layers) {
+    MadeMesh mesh({.ranks = 3});
+    const int pp = mesh.Group("mesh_pp", {0, 1, 2});
+    for (int s = 0; s < 6; ++s) {
+      mesh.Step();
+      for (int r = 0; r < 3; ++r) {
+        const int n = r == 1 ? layers : 10;
+        mesh.Work(r, WorkClass::kCompute, "gemm", n * Ms(10), n);
+      }
+      mesh.Work(0, WorkClass::kCompute, "embedding", Ms(12));
+      mesh.Work(2, WorkClass::kCompute, "cross_entropy", Ms(20));
+      mesh.Meet(pp, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    Look look(mesh.Make());
+    std::vector<Candidate> all = look.Run(RunStageAnalysis).candidates;
+    std::erase_if(all, [](const Candidate& c) { return c.finding.scope.stage != 1; });
+    return all;
+  };
+  EXPECT_TRUE(found(10).empty());
+  const std::vector<Candidate> more = found(11);
+  ASSERT_EQ(more.size(), 1U);
+  EXPECT_EQ(more[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(more[0].excess, std::vector<Nanos>(6, Ms(10)));
+  EXPECT_TRUE(more[0].at_most_info);
+  EXPECT_EQ(
+      more[0].finding.sentence,
+      "Of what all stages run stage 1, rank 1 (host n0) has 10.0 ms more to do in a step, by the number of calls: "
+      "66 of gemm against 60.");
+}
+
 TEST(StageAnalysis, OfAStageWhoseEveryKernelTakesLongerIsARemark) {
   // The same 160 ms of 5 calls of 8 ms: 1.6 times the others', and no more of them.
   const std::vector<Candidate> found = Analyse({.call = Ms(8)});
