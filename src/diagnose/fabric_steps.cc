@@ -23,6 +23,7 @@ Limits LimitsOf(const Job& job) {
 constexpr double kFromScatter = 4;
 constexpr size_t kLeastQuiet = 2;
 constexpr double kWithTheSum = 0.4;  // of the sum's rise: from here on something rises with it
+constexpr double kOfTheSum = 2;      // and up to here it rises by nothing else
 constexpr double kNearlyAll = 0.9;   // of the time in transfers
 
 // Whether it is known in this step what the channel usually takes.
@@ -170,6 +171,11 @@ std::vector<SlowChannel> FindFabricSteps(const Job& job, const ExcessTable& exce
   // Once, on one machine, it is whatever else ran there.
   if (!job.ranks.front().has_device && job.comms.clocks.size() < 2 && split.struck.size() < 2) return {};
   if (RiseOfCompute(job, split) >= split.rise * kWithTheSum) return {};
+  // What a slow link explains in all steps waits for the network in these, too.
+  for (const Channel& channel : channels) {
+    const double rise = explained.count(channel.group) > 0 && Matters(job, channel) ? RiseOf(channel, split) : 0;
+    if (rise >= split.rise * kWithTheSum && rise <= split.rise * kOfTheSum) left.push_back(&channel);
+  }
   std::vector<SlowChannel> out;
   for (const Channel* channel : left) {
     SlowChannel slow{static_cast<size_t>(channel - channels.data()), std::vector<Nanos>(job.num_steps(), 0), 0};
