@@ -145,9 +145,15 @@ void DropJoined(const std::vector<Part>& parts, RankCandidates* candidates) {
   *candidates = std::move(kept);
 }
 
-// Devices that are slow throughout, but in a few steps only: in the very same ones they are so by what they were given.
-bool IsOfSameSteps(const report::Finding& finding) {
-  return finding.cause == "slow-device" && finding.scope.function.empty() && !IsSteady(finding.when);
+// Devices that are slow in a few steps only: in the very same ones they are so by what they were given.
+bool IsOfSomeSteps(const report::Finding& finding) { return finding.cause == "slow-device" && !IsSteady(finding.when); }
+
+bool AreOfSameSteps(const std::vector<Part*>& parts) {
+  const report::Finding& first = parts.front()->candidate->finding;
+  return std::all_of(parts.begin(), parts.end(), [&](const Part* part) {
+    const report::Finding& finding = part->candidate->finding;
+    return IsOfSomeSteps(finding) && finding.when.steps == first.when.steps;
+  });
 }
 
 std::string LeafOf(const std::string& path) {
@@ -164,7 +170,7 @@ std::vector<std::string> KindsOf(const Candidate& candidate) {
     return {finding.cause};
   const bool of_function =
       finding.cause == "slow-device" || finding.cause == "data-imbalance" || finding.cause == "slow-host-code";
-  if (IsOfSameSteps(finding)) {
+  if (IsOfSomeSteps(finding) && finding.scope.function.empty()) {
     std::string steps = finding.cause;
     for (const int64_t step : finding.when.steps) steps += " #" + std::to_string(step);
     return {steps};
@@ -269,7 +275,7 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
     for (const size_t i : members) alike.push_back(&parts[i]);
     if (alike.size() < 2 || !AreAlike(alike)) continue;
     Candidate& first = *alike.front()->candidate;
-    const bool same_steps = IsOfSameSteps(first.finding);
+    const bool same_steps = AreOfSameSteps(alike);
     Join(job, alike, first.finding.cause, false, "");
     if (same_steps) TellAsImbalance(&first.finding);
   }

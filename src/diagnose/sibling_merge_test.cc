@@ -94,6 +94,24 @@ TEST_F(SiblingMerge, OneKernelWhereverItIsLonger) {
   EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{3}));
 }
 
+// The same experts get more tokens in steps 1 and 3; where each rank is struck in steps of its own, its device is slow.
+TEST_F(SiblingMerge, OneKernelInTheVerySameStepsIsWhatItWasGiven) {
+  const auto cause = [&](const std::vector<int64_t>& of_other) {
+    candidates_.clear();
+    for (const size_t r : {1U, 5U}) {
+      Add(r, "slow-device", Ms(20));
+      report::Finding& finding = candidates_.back().second.finding;
+      finding.scope.function = "bmm_experts";
+      finding.when = {report::WhenKind::kIntermittent, r == 1 ? std::vector<int64_t>{1, 3} : of_other};
+    }
+    MergeAlike(job_, &candidates_);
+    EXPECT_EQ(candidates_.size(), 1U);
+    return candidates_[0].second.finding.cause;
+  };
+  EXPECT_EQ(cause({1, 3}), "data-imbalance");
+  EXPECT_EQ(cause({1, 4}), "slow-device");
+}
+
 TEST_F(SiblingMerge, TwoPartsOfOneRankAreNoTwoRanks) {
   for (int k = 0; k < 2; ++k) {
     Add(1, "slow-host-code", Ms(20));

@@ -121,6 +121,15 @@ TEST(TwoReplicas, WhereSomeStepsStrikeNeitherASingleTurnIsOne) {
   EXPECT_EQ(struck(2, Ms(20)), 0U);  // two of twelve steps: it may have gone over
 }
 
+TEST(TwoReplicas, WhatOneGetsOfTheOtherNowAndThenIsNoTurn) {
+  // In every third step 15 ms of the first replica's work are the second one's. Beside these steps the first takes 15
+  // ms more in all others, but no more than the second.
+  Look look = Replicas([](int replica, int, int step) {
+    return step % 3 != 1 ? Nanos{0} : replica == 0 ? -Ms(15) : Ms(15);
+  });
+  EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
+}
+
 TEST(TwoReplicas, BothAreStruckAboutAsMuch) {
   // In turns, the first by 20 ms and the second by 10, which is half of it, or by 9.
   const auto struck = [](Nanos second) {
