@@ -80,6 +80,17 @@ bool PlaceByConsecutiveNumbers(const std::vector<SequenceSummary>& summaries, Gr
 
 Nanos WindowOf(const CommSequence& s) { return s[s.size() - 1].end - s[0].start; }
 
+// Whether nearly all rows of equal order lie beside each other in time.
+bool LieBesideEachOther(const CommSequence& reference, const CommSequence& member, Nanos offset) {
+  constexpr Nanos kSlack = kMillisecond;
+  int32_t beside = 0;
+  for (int32_t i = 0; i < member.size(); ++i) {
+    const Nanos start = member[i].start - offset, end = member[i].end - offset;
+    beside += start <= reference[i].end + kSlack && reference[i].start <= end + kSlack ? 1 : 0;
+  }
+  return beside * 20 >= member.size() * 19;
+}
+
 void PlaceMember(const CommSequence& reference, const CommSequence& member, bool same_signature,
                  std::optional<Nanos> offset, MemberPlace* place) {
   if (same_signature) {
@@ -91,7 +102,11 @@ void PlaceMember(const CommSequence& reference, const CommSequence& member, bool
       *place = {};
       return;
     }
-    if (best.shift == 0 || best.cost > JudgeShift(reference, member, 0, offset).cost - kClearlyBetter) return;
+    const ShiftFit kept = JudgeShift(reference, member, 0, offset);
+    if (best.shift == 0 || best.cost > kept.cost - kClearlyBetter) return;
+    // A ring with a slow link ends at other times on each member, the same way each time: by the clock its operations
+    // are nearer to their neighbours. In those they are not in the same steps.
+    if (offset && kept.step_mismatch < best.step_mismatch && LieBesideEachOther(reference, member, *offset)) return;
     place->shift = best.shift;
     place->like_reference = false;
     return;

@@ -101,6 +101,29 @@ TEST(CollectiveMatch, EqualCountsThatBeganAtDifferentOperationsAreShifted) {
   }
 }
 
+// Sixty operations of 1.6 ms in steps of ten, begun every millisecond or so. A slow link makes each of them end 0.7 ms
+// later on the second member: by the clock it is nearer to the next one of the first.
+TEST(CollectiveMatch, EndsThatAreApartTheSameWayEachTimeAreNoOtherOperation) {
+  const auto unmatched = [](bool steps_known, Nanos later) {
+    Members m;
+    for (const Nanos after : {Nanos{0}, later}) {
+      RankComms rank;
+      rank.groups.emplace_back();
+      for (int k = 0; k < 60; ++k) {
+        const Nanos begin = k * kMillisecond + (k * 7 % 5) * 20'000;
+        rank.instances.push_back({.start = begin, .end = begin + 1'600'000 + after, .op = kA});
+        if (steps_known) rank.instances.back().step = k / 10;
+        if (k % 10 == 0) rank.step_numbers.push_back(k / 10);
+      }
+      m.ranks.push_back(std::move(rank));
+    }
+    return m.Match(kOneClock).unmatched;
+  };
+  EXPECT_EQ(unmatched(true, 700'000), 0);
+  EXPECT_EQ(unmatched(false, 700'000), 2);  // where nothing speaks for equal order the nearer ones are taken
+  EXPECT_EQ(unmatched(false, 200'000), 0);
+}
+
 TEST(CollectiveMatch, MembersWithoutNumbersJoinThoseWithNumbers) {
   Members m;
   m.Add({{kA, 40, 0}, {kG, 41, 5}, {kA, 42, 7}, {kA, 43, 16}});

@@ -165,13 +165,6 @@ struct ShiftTrial {
 };
 constexpr int32_t kSamples = 64;
 
-// How far apart two ends are beyond what a slow link of a ring may make of one operation: part of its duration, the
-// same way each time. Such stairs must not pass for another operation.
-Nanos BeyondStairs(const CommInstance& a, const CommInstance& b, Nanos offset) {
-  const Nanos shorter = std::min(a.end - a.start, b.end - b.start);
-  return std::max<Nanos>(0, std::abs(a.end - offset - b.end) - shorter / 2);
-}
-
 // Whether the median of the distances to `centre` is surely above what leaves the fit's cost within `room`; cheaper
 // than the median. The margin is far above what rounding does to a cost.
 bool MedianLiesBeyond(const std::vector<Nanos>& differences, Nanos centre, double room, const ShiftTrial& trial) {
@@ -192,7 +185,7 @@ ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int
   const int32_t count = std::min(fit.overlap, trial.samples);
   const double covered = static_cast<double>(fit.overlap) / std::min(reference.size(), member.size());
   int32_t mismatches = 0, in_step = 0, step_mismatches = 0;
-  std::vector<Nanos> differences, beyond;
+  std::vector<Nanos> differences;
   differences.reserve(static_cast<size_t>(count));
   for (int32_t j = 0; j < count; ++j) {
     const auto i = first + static_cast<int32_t>(int64_t{j} * fit.overlap / count);
@@ -212,7 +205,6 @@ ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int
       step_mismatches += a == b ? 0 : 1;
     }
     differences.push_back(mine.end - theirs.end);
-    if (trial.offset) beyond.push_back(BeyondStairs(mine, theirs, *trial.offset));
   }
   fit.mismatch = static_cast<double>(mismatches) / count;
   fit.step_mismatch = in_step == 0 ? 0 : static_cast<double>(step_mismatches) / in_step;
@@ -223,25 +215,18 @@ ShiftFit TryShift(const CommSequence& reference, const CommSequence& member, int
     return fit;
   }
   if (!trial.offset) fit.centre = LowerMedian(&differences);
-  const double room = trial.limit - fit.cost - of_steps;
-  const bool lies_beyond =
-      trial.offset ? MedianLiesBeyond(beyond, 0, room, trial) : MedianLiesBeyond(differences, fit.centre, room, trial);
-  if (lies_beyond) {
+  const Nanos centre = trial.offset.value_or(fit.centre);
+  if (MedianLiesBeyond(differences, centre, trial.limit - fit.cost - of_steps, trial)) {
     fit.cost = std::numeric_limits<double>::infinity();
     return fit;
   }
   if (trial.offset) fit.centre = LowerMedian(&differences);  // decides nothing then, so it waits until here
-  const Nanos centre = trial.offset.value_or(fit.centre);
   for (Nanos& d : differences) d = std::abs(d - centre);
   fit.jitter = LowerMedian(&differences);
   // An error of one ordinal moves most ends by about a gap; half of one is taken as full doubt.
-  const auto doubt = [&](Nanos n) {
-    return std::min(1.0, 2 * static_cast<double>(n) / static_cast<double>(trial.gap));
-  };
-  const double time_cost = doubt(fit.jitter);
+  const double time_cost = std::min(1.0, 2 * static_cast<double>(fit.jitter) / static_cast<double>(trial.gap));
   if (trial.offset) {
-    // Step numbers may be guesses, this clock is not; but ends need not agree by it.
-    fit.cost += 1.2 * doubt(LowerMedian(&beyond)) + 0.3 * time_cost + of_steps;
+    fit.cost += 1.5 * time_cost + of_steps;  // step numbers may be guesses, this clock is not
   } else {
     // Of several repetitions that fit equally well, the one that asks for the least skew.
     const double skew = std::abs(static_cast<double>(fit.centre));
