@@ -42,6 +42,11 @@ Nanos Threshold(const Job& job, Nanos noise) { return std::max(4 * noise, job.me
 // function that its name gives away is believed, or one hole of the same length on all.
 constexpr int kDisturbedPercent = 15;
 
+// Whether a stall with a name is a good part of what a step takes longer. Where it is not most of it the rest has
+// another cause, as where every second batch is slow, too.
+bool IsPart(Nanos named, Nanos longer) { return named * 5 >= longer; }
+bool IsMost(Nanos named, Nanos longer) { return named * 10 >= longer * 6; }
+
 LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class, const std::vector<bool>& same_hole) {
   const size_t num_steps = in.job.num_steps();
   LongSteps out;
@@ -70,9 +75,10 @@ LongSteps FindLongSteps(const AnalysisInput& in, size_t peer_class, const std::v
     const Nanos stall = std::max(stalls.named[s], stalls.holes[s]);
     const size_t middle = longer.empty() ? 0 : (longer.size() - 1) / 2;  // of two the one that less else strikes
     if (!longer.empty() && (stands_out || stall > 0)) {
-      out.cost[s] = stands_out ? longer[middle].first : stall;
+      const Nanos beyond = longer[middle].first, named = stalls.named[s];
+      out.cost[s] = !stands_out ? stall : IsPart(named, beyond) && !IsMost(named, beyond) ? named : beyond;
       out.alike = out.alike || stalls.holes[s] > 0;
-      if (!stands_out) out.functions[s] = stalls.functions[s];
+      if (!stands_out || IsPart(named, beyond)) out.functions[s] = stalls.functions[s];
       if (out.struck.empty()) out.speaker = longer[middle].second;
       out.struck.push_back(s);
     } else {

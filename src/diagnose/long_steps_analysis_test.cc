@@ -55,6 +55,23 @@ TEST(LongSteps, ACheckpointAndACompilationAreTwoFindings) {
   }
 }
 
+TEST(LongSteps, ACheckpointBesideASlowBatchIsToldForWhatItIs) {
+  // Batches of 40 ms in steps 0, 3, 6 and 9, and in step 6 a checkpoint of 30: under half of what that step is longer
+  // by.
+  for (const bool device : {true, false}) {
+    Look look(Make(device, [](MadeMesh* mesh, int r, int s) {
+      if (s % 3 == 0) mesh->Work(r, WorkClass::kInput, "train.py(7): read_shard", Ms(40));
+      if (s == 6) mesh->Work(r, WorkClass::kHost, kSave, Ms(30));
+    }));
+    std::vector<Candidate> found = look.Run(RunLongStepsAnalysis).candidates;
+    std::erase_if(found, [](const Candidate& c) { return c.finding.cause != "checkpoint-stall"; });
+    ASSERT_EQ(found.size(), 1U) << device;
+    EXPECT_EQ(found[0].finding.scope.function, "save_checkpoint");
+    EXPECT_EQ(found[0].finding.when.steps, (std::vector<int64_t>{6}));
+    EXPECT_EQ(found[0].excess[6], Ms(30));
+  }
+}
+
 TEST(LongSteps, EachIsPricedByItsOwnSteps) {
   // Without the checkpoints of 80 ms in steps 3 and 7 the window is 160 ms shorter, without the compilation 120: 16 and
   // 12 ms a step.

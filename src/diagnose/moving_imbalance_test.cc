@@ -23,6 +23,7 @@ struct Plan {
   int steps = 9;
   bool device = true;
   bool pairs = true;
+  const char* world = "default_pg";  // what the group of all is called
   std::function<Nanos(int, int)> more = [](int, int) { return Nanos{0}; };
   std::function<Nanos(int, int)> host = [](int, int) { return Nanos{0}; };  // in a function of the host
   std::function<Nanos(int, int)> pause = [](int, int) { return Nanos{0}; };
@@ -36,7 +37,7 @@ std::vector<pattern::RankPattern> Make(const Plan& plan) {
     if (plan.pairs && r % 2 == 0) tp.push_back(mesh.Group("mesh_tp", {r, r + 1}));
     all.push_back(r);
   }
-  const int world = mesh.Group("default_pg", all);
+  const int world = mesh.Group(plan.world, all);
   for (int s = 0; s < plan.steps; ++s) {
     mesh.Step();
     for (const int r : all) {
@@ -90,6 +91,17 @@ TEST(MovingImbalance, ThreeRanksOnTheirOwnDoMove) {
   const auto found = FindMovingImbalance(look.In());
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 2, 4}));
+}
+
+TEST(MovingImbalance, RanksOfOneTensorParallelGroupGetOneBatch) {
+  Plan plan;
+  plan.pairs = false;
+  plan.more = [](int r, int s) { return r < 3 && s % 3 == r ? Ms(20) : 0; };
+  Look apart(Make(plan));
+  EXPECT_TRUE(FindMovingImbalance(apart.In()).has_value());
+  plan.world = "mesh_tp";
+  Look together(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(together.In()).has_value());
 }
 
 TEST(MovingImbalance, OneReplicaInMostOfTheStruckStepsDoesNotMove) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "diagnose/coordinates.h"
 #include "diagnose/excess.h"
 
 namespace headway::diagnose {
@@ -23,10 +24,24 @@ void KeepStrong(Suspect* suspect) {
   }
 }
 
-std::vector<Suspect> StruckRanks(const AnalysisInput& in) {
+// Whether all ranks of a class are one tensor-parallel group: they get one batch, so it differs for none of them.
+bool GetsOneBatch(const Job& job, int32_t peer_class, const std::vector<Siblings>& groups) {
+  const size_t ranks = job.classes[static_cast<size_t>(peer_class)].size();
+  return std::any_of(groups.begin(), groups.end(), [&](const Siblings& group) {
+    return group.peer_class == peer_class && group.ranks.size() == ranks &&
+           RoleOfDescription(group.kind) == GroupRole::kTp;
+  });
+}
+
+std::vector<Suspect> StruckRanks(const AnalysisInput& in, const std::vector<Siblings>& groups) {
   std::vector<Suspect> struck;
+  std::vector<char> differ;  // by class: whether its ranks may get different data
+  for (size_t c = 0; c < in.job.classes.size(); ++c) {
+    const bool may = in.job.classes[c].size() >= 3 && !GetsOneBatch(in.job, static_cast<int32_t>(c), groups);
+    differ.push_back(may ? 1 : 0);
+  }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    if (in.job.classes[static_cast<size_t>(in.job.peer_class[r])].size() < 3) continue;
+    if (differ[static_cast<size_t>(in.job.peer_class[r])] == 0) continue;
     Suspect suspect = StrikeSingleSteps(in.job, in.excess, r);
     if (suspect.struck > 0) KeepStrong(&suspect);
     // A rank struck in most steps is a case of its own beside any moving imbalance.
@@ -111,7 +126,7 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
 
 std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
   std::vector<Reading> out;
-  out.push_back({StruckRanks(in)});
+  out.push_back({StruckRanks(in, all)});
   std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
   for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
   for (const auto& [kind, by_class] : kinds) {

@@ -47,6 +47,13 @@ bool IsRingOverHosts(const Job& job, const Channel& channel) {
   return channel.sender < 0 && IsRing(channel.op) && IsOverHosts(job, channel);
 }
 
+using Likes = std::pair<int32_t, int32_t>;
+
+Likes LikesOf(std::span<const Channel> channels, size_t i) {
+  const int32_t likes = channels[i].likes;
+  return {channels[i].family, likes >= 0 ? likes : -1 - static_cast<int32_t>(i)};
+}
+
 }  // namespace
 
 std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> channels, const Egress& egress,
@@ -58,12 +65,11 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
     known.insert(slow.channel);
     for (size_t s = 0; s < slow.cost.size(); ++s) struck[s] = struck[s] || slow.cost[s] > 0;
   }
-  using Likes = std::pair<int32_t, int32_t>;
-  std::map<Likes, std::vector<size_t>> of;  // channels held against one another
+  std::map<Likes, std::vector<size_t>> of;  // channels held against one another; one without likes is by itself
   std::set<Likes> compared;                 // whose others tell that they are not slow, or how much
   for (size_t i = 0; i < channels.size(); ++i) {
     const Channel& channel = channels[i];
-    const Likes likes{channel.family, channel.likes};
+    const Likes likes = LikesOf(channels, i);
     const bool is_taken = IsRingOverHosts(job, channel) && known.count(i) == 0 && Passes(job, channel, egress);
     if (!is_taken) compared.insert(likes);
     if (Matters(job, channel)) of[likes].push_back(i);
@@ -74,7 +80,7 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
     for (const SlowChannel& slow : in_some_steps) {
       const Channel& channel = channels[slow.channel];
       if (known.count(slow.channel) > 0 || !Passes(job, channel, egress) || !SameSteps(slow.cost, struck)) continue;
-      compared.insert({channel.family, channel.likes});
+      compared.insert(LikesOf(channels, slow.channel));
       out.push_back(slow);
     }
   }

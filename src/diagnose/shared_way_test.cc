@@ -102,6 +102,38 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
   for (size_t s = 0; s < 12; ++s) EXPECT_EQ(besides[0].cost[s], s % 3 == 0 ? Ms(10) : 0) << s;
 }
 
+// Two stages of two ranks whose files name no hosts and no sizes. What rank 2 sends back takes four times as long as
+// what it gets; of rings like that of its stage there is no other, as the other stage reduces other gradients.
+TEST(SlowBesides, ARingThatHasNoLikesIsAsSlowWhateverOthersTake) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
+  for (int s = 0; s < 10; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int r : {0, 1}) mesh.Send(pp[static_cast<size_t>(r)], r, -1, Ms(10));
+    for (const int r : {2, 3}) mesh.Send(pp[static_cast<size_t>(r - 2)], r, -1, r == 2 ? Ms(40) : Ms(10));
+    mesh.Meet(dp[0], CommOp::kAllReduce, -1, Ms(10));
+    mesh.Meet(dp[1], CommOp::kAllReduce, -1, Ms(80));
+  }
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  for (pattern::RankPattern& rank : ranks) {
+    rank.comms.host_known = false;
+    rank.meta.host = rank.comms.host = "";
+  }
+  const Job job = JoinJob(std::move(ranks));
+  const std::vector<Channel> channels = CollectChannels(job);
+  const std::vector<Egress> egress =
+      Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
+  ASSERT_EQ(egress.size(), 1U);
+  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2}));
+  const std::vector<SlowChannel> besides = SlowBesides(job, channels, egress[0], {});
+  ASSERT_EQ(besides.size(), 1U);
+  EXPECT_EQ(channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
+  EXPECT_TRUE(besides[0].is_taken);
+  for (const Nanos cost : besides[0].cost) EXPECT_EQ(cost, Ms(60));  // three quarters of 80, were the way as quick
+}
+
 // Three stages of two ranks on one host, sizes of messages not written: what rank 2 sends takes three times as long in
 // steps 3 and 6, and so does the ring of its stage, of whose size there is no other. That ring is on the host, but the
 // way is the rank's own.
