@@ -82,6 +82,7 @@ def score(truth, findings):
         causes = causes_of(truth, fault)
         hits = [i for i, f in enumerate(found)
                 if i not in used and f["cause"] in causes and names_who(fault, f["scope"], world)]
+        hits.sort(key=lambda i: found[i]["cause"] not in FAMILY[fault["kind"]])  # a hole may be another fault's
         used.update(hits[:1])
         faults.append({"kind": fault["kind"], "effect": fault["effect_over_noise"], "culprits": fault["culprit_ranks"],
                        "needs_baseline": needs_baseline(fault), "found": bool(hits),

@@ -29,6 +29,8 @@ bool Passes(const Job& job, const Channel& channel, const Egress& egress) {
     return is_side(egress.is_host ? job.comms.clock_of_rank[static_cast<size_t>(channel.sender)] : channel.sender);
   }
   const std::vector<int32_t>& of = egress.is_host ? channel.hosts : channel.ranks;
+  // Ranks in a row share a card: what they send one another does not pass it.
+  if (egress.is_row && std::all_of(of.begin(), of.end(), is_side)) return false;
   return std::any_of(of.begin(), of.end(), is_side);
 }
 

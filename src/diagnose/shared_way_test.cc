@@ -14,6 +14,14 @@ namespace {
 
 using trace::CommOp;
 
+std::vector<pattern::RankPattern> WithoutHosts(std::vector<pattern::RankPattern> ranks) {
+  for (pattern::RankPattern& rank : ranks) {
+    rank.comms.host_known = false;
+    rank.meta.host = rank.comms.host = "";
+  }
+  return ranks;
+}
+
 // Two stages of two pairs on four hosts of two ranks: stage 0 on hosts 0 and 2, stage 1 on hosts 1 and 3. In each of
 // eight steps, ranks send to the next stage for 5 ms (those of host 0: 20 ms), and stages reduce gradients over hosts:
 // the first 40 ms for three times the bytes, the second 10 ms.
@@ -78,12 +86,7 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
     mesh.Meet(dp[0], CommOp::kAllReduce, 3'000'000, 2 * time(true));
     mesh.Meet(dp[1], CommOp::kAllReduce, 2'000'000, Ms(13));
   }
-  std::vector<pattern::RankPattern> ranks = mesh.Make();
-  for (pattern::RankPattern& rank : ranks) {
-    rank.comms.host_known = false;
-    rank.meta.host = rank.comms.host = "";
-  }
-  const Job job = JoinJob(std::move(ranks));
+  const Job job = JoinJob(WithoutHosts(mesh.Make()));
   const std::vector<Channel> channels = CollectChannels(job);
   // Either of the two explains its send and the exchange of three slow channels.
   const std::vector<Egress> egress =
@@ -116,12 +119,7 @@ TEST(SlowBesides, ARingThatHasNoLikesIsAsSlowWhateverOthersTake) {
     mesh.Meet(dp[0], CommOp::kAllReduce, -1, Ms(10));
     mesh.Meet(dp[1], CommOp::kAllReduce, -1, Ms(80));
   }
-  std::vector<pattern::RankPattern> ranks = mesh.Make();
-  for (pattern::RankPattern& rank : ranks) {
-    rank.comms.host_known = false;
-    rank.meta.host = rank.comms.host = "";
-  }
-  const Job job = JoinJob(std::move(ranks));
+  const Job job = JoinJob(WithoutHosts(mesh.Make()));
   const std::vector<Channel> channels = CollectChannels(job);
   const std::vector<Egress> egress =
       Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
@@ -132,6 +130,29 @@ TEST(SlowBesides, ARingThatHasNoLikesIsAsSlowWhateverOthersTake) {
   EXPECT_EQ(channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
   EXPECT_TRUE(besides[0].is_taken);
   for (const Nanos cost : besides[0].cost) EXPECT_EQ(cost, Ms(60));  // three quarters of 80, were the way as quick
+}
+
+TEST(SlowBesides, WhatStaysAmongRanksInARowDoesNotPassTheirCard) {
+  // Both of the first stage send to the second four times as slowly as they get; so they may share a card. Each stage
+  // has a ring of its own.
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
+  for (int s = 0; s < 10; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (const int r : {0, 1}) mesh.Send(pp[static_cast<size_t>(r)], r, -1, Ms(40));
+    for (const int r : {2, 3}) mesh.Send(pp[static_cast<size_t>(r - 2)], r, -1, Ms(10));
+    for (const int g : dp) mesh.Meet(g, CommOp::kAllReduce, -1, Ms(80));
+  }
+  const Job job = JoinJob(WithoutHosts(mesh.Make()));
+  const std::vector<Channel> channels = CollectChannels(job);
+  const std::vector<Egress> egress =
+      Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
+  ASSERT_EQ(egress.size(), 1U);
+  EXPECT_TRUE(egress[0].is_row);
+  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{0, 1}));
+  EXPECT_TRUE(SlowBesides(job, channels, egress[0], {}).empty());
 }
 
 // Three stages of two ranks on one host, sizes of messages not written: what rank 2 sends takes three times as long in
