@@ -2,10 +2,11 @@
 // What a device job shows without peers: copies from pageable memory, copies far below a link's speed, a device that
 // stands idle because the host is slow to launch, and a host that waits for the device in every step.
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
+#include "diagnose/launch_steps.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
@@ -120,11 +121,6 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
   }
 }
 
-bool IsHostWork(const RankPattern& rank, pattern::FunctionId function) {
-  const WorkClass c = (*rank.function_table)[static_cast<size_t>(function)].work_class;
-  return c == WorkClass::kRuntime || c == WorkClass::kHost || c == WorkClass::kIdle;
-}
-
 // Idle behind the host from this share of the step on is worth a remark, and from the second one a warning: every job
 // has some.
 constexpr double kLaunchPercent = 2;
@@ -165,13 +161,7 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   for (const RankPattern& rank : in.job.ranks) {
     Nanos gap = 0;
     for (const pattern::Step& step : rank.steps) {
-      const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
-      // Rows without launches of their own come from graphs: gaps between them are the graph's, not the host's. One
-      // long hole is a call that takes its time, many small ones are launches that come too late.
-      const Nanos idle = of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
-      const bool many = step.longest_stretch_function < 0 || step.longest_stretch * 2 < idle ||
-                        !IsHostWork(rank, step.longest_stretch_function);
-      if (step.device_rows > 50 && step.launches * 2 >= step.device_rows && many) gap += idle;
+      gap += IdleBehindLaunches(rank, step);
       launches += step.launches;
       rows += step.device_rows;
     }
@@ -239,6 +229,7 @@ void RunDeviceAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   SayUnseenSteps(in.job, out);
   CheckCopies(in, out);
   CheckLaunches(in, out);
+  for (Candidate& candidate : FindLaunchSteps(in)) out->candidates.push_back(std::move(candidate));
 }
 
 }  // namespace headway::diagnose
