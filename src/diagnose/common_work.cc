@@ -64,4 +64,28 @@ MoreCalls CallsBeyond(const Job& job, size_t rank, std::span<const size_t> other
   return out;
 }
 
+std::vector<Nanos> ComputeByCalls(const Job& job, FunctionView* view, size_t rank) {
+  std::vector<std::vector<FunctionView::Cell>> steps;
+  std::vector<FunctionView::Cell> all;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    const size_t step[] = {s};
+    steps.push_back(view->Sum(rank, step));
+    all.resize(std::max(all.size(), steps.back().size()));
+    for (size_t n = 0; n < steps.back().size(); ++n) {
+      all[n].own += steps.back()[n].own;
+      all[n].calls += steps.back()[n].calls;
+    }
+  }
+  std::vector<Nanos> out(job.num_steps(), 0);
+  for (size_t n = 0; n < all.size(); ++n) {
+    const auto node = static_cast<FunctionView::Node>(n);
+    if (all[n].calls == 0 || view->work_class(node) != pattern::WorkClass::kCompute) continue;
+    const double mean = static_cast<double>(all[n].own) / static_cast<double>(all[n].calls);
+    for (size_t s = 0; s < steps.size(); ++s) {
+      if (n < steps[s].size()) out[s] += static_cast<Nanos>(mean * static_cast<double>(steps[s][n].calls));
+    }
+  }
+  return out;
+}
+
 }  // namespace headway::diagnose

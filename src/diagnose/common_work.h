@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "diagnose/function_view.h"
 #include "diagnose/job.h"
 
 namespace headway::diagnose {
@@ -22,5 +24,9 @@ struct MoreCalls {
 // `rank` against the middle one of `others` (rank indices, at least one), function by function, over those that all of
 // them run. Of a device its kernels, without one the operators. O(functions of these ranks).
 [[nodiscard]] MoreCalls CallsBeyond(const Job& job, size_t rank, std::span<const size_t> others);
+
+// By axis step: what the rank computes by the number of calls, at its own mean time of a call: without what calls vary
+// by. O(rows of the rank's functions and steps).
+[[nodiscard]] std::vector<Nanos> ComputeByCalls(const Job& job, FunctionView* view, size_t rank);
 
 }  // namespace headway::diagnose

@@ -102,6 +102,23 @@ bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stag
   return mostly * 2 >= struck;
 }
 
+// By step: how much longer a stage waits for its batches than the middle one of the others.
+std::vector<Nanos> InputBeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
+  const auto input = [&](const Stage& of, size_t s) {
+    const pattern::Step* step = job.StepOf(of.ranks.front(), s);
+    return step == nullptr ? 0 : step->by_class[static_cast<size_t>(WorkClass::kInput)];
+  };
+  std::vector<Nanos> out;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    std::vector<Nanos> others;
+    for (const Stage& other : stages) {
+      if (other.number != stage.number) others.push_back(input(other, s));
+    }
+    out.push_back(std::max<Nanos>(0, input(stage, s) - Median(std::move(others))));
+  }
+  return out;
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
                         std::vector<Nanos> excess, bool natural, bool without_input = false) {
   const Job& job = in.job;
@@ -125,6 +142,10 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   const auto is_mostly = [&](WorkClass c) { return Has(classes, c) && IsMostly(job, stage, stages, excess, why, c); };
   const bool is_input = is_mostly(WorkClass::kInput);
   const bool is_copy = !is_input && is_mostly(WorkClass::kMemory);
+  if (is_input) {  // what it computes longer besides is another matter
+    const std::vector<Nanos> input = InputBeyondOthers(job, stage, stages);
+    for (size_t s = 0; s < excess.size(); ++s) excess[s] = std::min(excess[s], input[s]);
+  }
   const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);
   finding.cause = is_input ? "slow-input" : is_copy ? "slow-copy" : is_unnamed ? "slow-host-code" : "stage-imbalance";
   FillScope(job, stage.ranks, &finding.scope);
@@ -234,12 +255,16 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, std::vector<N
   return out;
 }
 
+bool SetsIn(const Job& job, const std::vector<Nanos>& excess) {
+  return ClassifyWhen(excess, job.steps).kind == report::WhenKind::kOnset;
+}
+
 // In about half of the steps at most (every second one may be one more), or from one step on in three quarters.
 std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, const std::vector<Nanos>& beyond) {
   std::vector<Nanos> out = InSomeSteps(job, stage, beyond, 0.6);
   if (std::any_of(out.begin(), out.end(), [](Nanos x) { return x > 0; })) return out;
   out = InSomeSteps(job, stage, beyond, 0.75);
-  if (ClassifyWhen(out, job.steps).kind != report::WhenKind::kOnset) out.assign(out.size(), 0);
+  if (!SetsIn(job, out)) out.assign(out.size(), 0);
   return out;
 }
 
@@ -287,6 +312,36 @@ std::optional<Candidate> WithMoreLayers(const AnalysisInput& in, const Stage& st
   return candidate;
 }
 
+// A stage that makes more calls in some steps than in its others, while the other stages do not: by their number that
+// shows far below what a step varies by. Told with what its ranks take longer in these steps.
+std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const Stage& stage,
+                                                  const std::vector<Stage>& stages, bool without_input) {
+  constexpr size_t kLeastSteps = 2;
+  const Job& job = in.job;
+  const auto rises = [&](const Stage& of) {
+    std::vector<Nanos> by_step = ComputeByCalls(job, in.view, of.ranks.front());
+    std::vector<Nanos> sorted = by_step;
+    std::sort(sorted.begin(), sorted.end());
+    for (Nanos& x : by_step) x -= sorted[(sorted.size() - 1) / 4];
+    return by_step;
+  };
+  std::vector<Nanos> excess = AtLeast(rises(stage), job.median_step / 200), longer, usual;
+  for (const Stage& other : stages) {
+    if (other.number == stage.number) continue;
+    const std::vector<Nanos> theirs = rises(other);
+    for (size_t s = 0; s < excess.size(); ++s) excess[s] = 2 * theirs[s] < excess[s] ? excess[s] : 0;
+  }
+  const auto struck = static_cast<size_t>(std::count_if(excess.begin(), excess.end(), [](Nanos x) { return x > 0; }));
+  const bool some = struck * 10 <= excess.size() * 6 || (struck * 4 <= excess.size() * 3 && SetsIn(job, excess));
+  if (struck < kLeastSteps || !some) return std::nullopt;
+  for (size_t s = 0; s < excess.size(); ++s) {
+    if (stage.own[s] != kNoValue) (excess[s] > 0 ? longer : usual).push_back(stage.own[s]);
+  }
+  const Nanos measured = Median(std::move(longer)) - Median(std::move(usual));
+  for (Nanos& x : excess) x = x > 0 ? std::clamp(measured, x / 3, x) : 0;
+  return MakeCandidate(in, stage, stages, std::move(excess), true, without_input);
+}
+
 }  // namespace
 
 void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
@@ -301,9 +356,11 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       excess = InSomeSteps(in.job, stage, beyond);
       if (std::any_of(excess.begin(), excess.end(), [](Nanos x) { return x > 0; })) {
         out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), true));
-      } else if (i > 0 && i + 1 < stages.size()) {
-        if (auto layers = WithMoreLayers(in, stage, stages)) out->candidates.push_back(std::move(*layers));
+        continue;
       }
+      std::optional<Candidate> calls = WithMoreCallsInSomeSteps(in, stage, stages, false);
+      if (!calls && i > 0 && i + 1 < stages.size()) calls = WithMoreLayers(in, stage, stages);
+      if (calls) out->candidates.push_back(std::move(*calls));
       continue;
     }
     std::vector<Nanos> beside = AtLeast(BeyondOthers(in.job, bare[i], bare), in.job.median_step / 50);
@@ -316,6 +373,9 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const double others = own - static_cast<double>(usual);
     const auto is_natural = [&](double takes) { return (takes - others) * 100 < others * percent; };
     Candidate candidate = MakeCandidate(in, held[i], held, std::move(excess), is_natural(own), partly_input);
+    if (candidate.finding.cause == "slow-input") {
+      if (auto calls = WithMoreCallsInSomeSteps(in, bare[i], bare, true)) out->candidates.push_back(std::move(*calls));
+    }
     const double slowness = SlownessOfCalls(in.job, stage, stages);
     if (slowness > kSlow && is_natural(own / slowness)) {
       candidate.at_most_info = true;

@@ -2,6 +2,7 @@
 // Stages of a pipeline that take longer than the others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -81,6 +82,51 @@ TEST(StageAnalysis, LayersShowBesideWhatTheFirstAndTheLastStageHaveBesides) {
       more[0].finding.sentence,
       "Of what all stages run stage 1, rank 1 (host n0) has 10.0 ms more to do in a step, by the number of calls: "
       "66 of gemm against 60.");
+}
+
+// Two stages of a rank; a step is 100 calls of 1 ms, which vary by 1.6 % from step to step, and on stage 1 `more` calls
+// in the steps that `in` tells; it loads its batches for `input`.
+std::vector<Candidate> MoreCalls(int more, const std::function<bool(int)>& in, Nanos input = 0, bool both = false) {
+  MadeMesh mesh({.ranks = 2});
+  const int pp = mesh.Group("mesh_pp", {0, 1});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 2; ++r) {
+      const int calls = 100 + ((r == 1 || both) && in(s) ? more : 0);
+      mesh.Work(r, WorkClass::kCompute, "gemm", calls * (Us(992) + (r * 5 + s * 7) % 9 * Us(2)), calls);
+    }
+    mesh.Work(1, WorkClass::kInput, "train.py(7): read_shard", input);
+    mesh.Meet(pp, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  return look.Run(RunStageAnalysis).candidates;
+}
+
+bool InEveryFourth(int step) { return step % 4 == 1; }
+
+TEST(StageAnalysis, MoreCallsInSomeStepsShowBelowWhatTimesVaryBy) {
+  const std::vector<Candidate> found = MoreCalls(1, InEveryFourth);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(found[0].finding.scope.stage, 1);
+  EXPECT_EQ(found[0].finding.when.steps, (std::vector<int64_t>{1, 5, 9}));
+  EXPECT_TRUE(found[0].at_most_info);
+  for (const Nanos x : found[0].excess) EXPECT_LE(x, Us(1008));  // no more than a call takes
+  EXPECT_TRUE(MoreCalls(1, InEveryFourth, 0, true).empty());     // all stages: steps differ, not stages
+  EXPECT_TRUE(MoreCalls(1, [](int s) { return s == 3; }).empty());
+  EXPECT_TRUE(MoreCalls(1, [](int s) { return s % 3 != 0; }).empty());
+  EXPECT_EQ(MoreCalls(1, [](int s) { return s >= 4; }).size(), 1U);
+}
+
+TEST(StageAnalysis, MoreCallsInSomeStepsAreToldBesideSlowInput) {
+  // 60 ms of input in all steps, 40 calls in three of them: in these under half of the 100 ms is input.
+  const std::vector<Candidate> found = MoreCalls(40, InEveryFourth, Ms(60));
+  ASSERT_EQ(found.size(), 2U);
+  const size_t input = found[0].finding.cause == "slow-input" ? 0 : 1;
+  EXPECT_EQ(found[input].finding.cause, "slow-input");
+  EXPECT_EQ(*std::max_element(found[input].excess.begin(), found[input].excess.end()), Ms(60));
+  EXPECT_EQ(found[1 - input].finding.cause, "stage-imbalance");
+  EXPECT_EQ(found[1 - input].finding.when.steps, (std::vector<int64_t>{1, 5, 9}));
 }
 
 TEST(StageAnalysis, OfAStageWhoseEveryKernelTakesLongerIsARemark) {
