@@ -33,7 +33,7 @@ struct Stage {
   int32_t number = 0;     // for the order among stages; the stage's own where `is_number`
   bool is_number = true;  // else stages are missing, and only its ranks name it
   std::vector<size_t> ranks;
-  std::vector<Nanos> own;  // by axis step: median over its ranks; kNoValue where none has the step
+  std::vector<Nanos> own;  // by axis step: of the faster quarter of its ranks; kNoValue where none has the step
 };
 
 std::vector<Stage> Stages(const AnalysisInput& in) {
@@ -52,9 +52,9 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
       for (const size_t r : stage.ranks) {
         if (const Nanos own = in.excess.own[r * in.job.num_steps() + s]; own != kNoValue) values.push_back(own);
       }
-      // The faster half of a stage speaks for it: a slow rank in it is a finding of its own.
+      // The faster quarter of a stage speaks for it: slow ranks in it, a host of them even, are findings of their own.
       std::sort(values.begin(), values.end());
-      stage.own.push_back(values.empty() ? kNoValue : values[(values.size() - 1) / 2]);
+      stage.own.push_back(values.empty() ? kNoValue : values[(values.size() - 1) / 4]);
     }
     out.push_back(std::move(stage));
   }
