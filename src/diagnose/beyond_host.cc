@@ -3,13 +3,29 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
+#include "diagnose/cause.h"
 #include "diagnose/excess.h"
+#include "diagnose/explain.h"
+#include "diagnose/suspects.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
+
+namespace {
+
+constexpr const char* kBeyond = " beyond what all ranks of its host take longer.";
+
+std::string PerStep(const Candidate& candidate) {
+  const auto struck = std::count_if(candidate.excess.begin(), candidate.excess.end(), [](Nanos x) { return x > 0; });
+  const Nanos all = std::accumulate(candidate.excess.begin(), candidate.excess.end(), Nanos{0});
+  return FormatDuration(all / std::max<Nanos>(1, struck));
+}
+
+}  // namespace
 
 std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<std::vector<Nanos>>& others,
                                         Candidate* candidate) {
@@ -38,11 +54,37 @@ std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<std::v
   candidate->excess = std::move(common);
   beyond.finding.id += "-beyond-host";
   beyond.is_beyond_host = true;
-  const auto struck = std::count_if(beyond.excess.begin(), beyond.excess.end(), [](Nanos x) { return x > 0; });
-  beyond.finding.sentence += " Of that " + FormatDuration((all - of_host) / std::max<Nanos>(1, struck)) +
-                             " a step are beyond what all ranks of its host take longer.";
+  beyond.finding.sentence += " Of that " + PerStep(beyond) + " a step are" + kBeyond;
   beyond.finding.when = ClassifyWhen(beyond.excess, job.steps);
   return beyond;
+}
+
+void NameBeyondHost(const AnalysisInput& in, size_t rank, const std::set<size_t>& beyond, Candidate* candidate) {
+  const Job& job = in.job;
+  std::vector<size_t> mates;
+  for (const int32_t r : job.classes[static_cast<size_t>(job.peer_class[rank])]) {
+    const auto mate = static_cast<size_t>(r);
+    const bool same_host = job.comms.clock_of_rank[mate] == job.comms.clock_of_rank[rank];
+    if (mate != rank && same_host && beyond.count(mate) == 0) mates.push_back(mate);
+  }
+  const Suspect suspect = MakeSuspect(rank, in.excess, candidate->excess);
+  if (mates.empty() || suspect.struck == 0) return;
+  const std::vector<size_t> steps = suspect.StruckSteps();
+  const Explanation why = Explain(job, in.view, {rank, steps}, SameSteps(mates, steps));
+  if (why.node < 0 || why.node_excess * 2 < suspect.total) return;
+  CauseContext context;
+  context.when = candidate->finding.when;
+  context.excess = suspect.total;
+  context.stacks_recorded = job.ranks[rank].meta.with_stack;
+  context.confirmed = true;
+  const Cause cause = NameCause(why, context);
+  report::Finding& finding = candidate->finding;
+  finding.cause = cause.name;
+  finding.scope.function = cause.function;
+  finding.sentence = cause.sentence + ": " + PerStep(*candidate) + " a step" + kBeyond;
+  finding.suggestion = cause.suggestion;
+  candidate->only_here = why.only_here;
+  candidate->other = why.pair ? why.other : "";
 }
 
 }  // namespace headway::diagnose

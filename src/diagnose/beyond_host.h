@@ -3,10 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
-#include "diagnose/candidate.h"
-#include "diagnose/job.h"
+#include "diagnose/analysis.h"
 
 namespace headway::diagnose {
 
@@ -16,5 +16,10 @@ namespace headway::diagnose {
 // on another. O(steps x others + edits).
 [[nodiscard]] std::optional<Candidate> TakeBeyondHost(const Job& job, const std::vector<std::vector<Nanos>>& others,
                                                       Candidate* candidate);
+
+// Says of what TakeBeyondHost returned for `rank` in which function it is, where one holds it: held against the other
+// ranks of its host that run the same program, without those in `beyond`, as the rank's peers elsewhere are not slowed
+// by the host. O(functions of these ranks x struck steps).
+void NameBeyondHost(const AnalysisInput& in, size_t rank, const std::set<size_t>& beyond, Candidate* candidate);
 
 }  // namespace headway::diagnose

@@ -11,6 +11,7 @@
 #include "base/median.h"
 #include "base/text.h"
 #include "diagnose/analyses.h"
+#include "diagnose/beyond_host.h"
 #include "diagnose/call_times.h"
 #include "diagnose/cause.h"
 #include "diagnose/class_parts.h"
@@ -313,6 +314,13 @@ RankCandidates CandidatesOf(const AnalysisInput& in, const std::vector<Suspect>&
       found.emplace_back(suspect.rank, MakeCandidate(in, suspect, all, calls_of));
     }
     MergeSiblings(in.job, &found);
+    std::set<size_t> beyond;
+    for (const auto& [rank, candidate] : found) {
+      if (candidate.is_beyond_host) beyond.insert(rank);
+    }
+    for (auto& [rank, candidate] : found) {
+      if (candidate.is_beyond_host) NameBeyondHost(in, rank, beyond, &candidate);
+    }
     for (auto& candidate : found) all_found.push_back(std::move(candidate));
   }
   MergeAlike(in.job, &all_found);
