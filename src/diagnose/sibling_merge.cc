@@ -199,6 +199,16 @@ bool HasItsOwn(const std::vector<Part*>& parts) {
   });
 }
 
+// Whether some are slow in one function and others in no single one, and at other times: not by what they share.
+bool AreTwoMatters(const std::vector<Part*>& parts) {
+  const report::Finding* in_function = nullptr;
+  const report::Finding* in_all = nullptr;
+  for (const Part* part : parts) {
+    (part->candidate->finding.scope.function.empty() ? in_all : in_function) = &part->candidate->finding;
+  }
+  return in_function != nullptr && in_all != nullptr && in_function->when.kind != in_all->when.kind;
+}
+
 // The host whose name stands for all ranks of a finding; empty where they are on several, or unnamed.
 std::string HostOf(const report::Finding& finding) {
   return finding.scope.hosts.size() == 1 ? finding.scope.hosts.front() : std::string();
@@ -241,14 +251,17 @@ std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
 
 namespace {
 
-void TellAsImbalance(report::Finding* finding) {
+void TellAsImbalance(const std::string& reason, report::Finding* finding) {
   finding->cause = "data-imbalance";
   finding->id = "data-imbalance-" + std::to_string(finding->scope.ranks.front());
-  finding->sentence += " All of them in the very same steps: by what they were given rather than by themselves.";
+  finding->sentence += " " + reason + ": by what they were given rather than by themselves.";
   finding->suggestion = "balance what each rank gets in a step (tokens, sequence lengths, experts)";
 }
 
 }  // namespace
+
+// Two devices may happen to be slow in one kernel, as by what else they have in their caches.
+constexpr size_t kManyForOneKernel = 3;
 
 void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
@@ -277,7 +290,14 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
     Candidate& first = *alike.front()->candidate;
     const bool same_steps = AreOfSameSteps(alike);
     Join(job, alike, first.finding.cause, false, "");
-    if (same_steps) TellAsImbalance(&first.finding);
+    report::Finding& finding = first.finding;
+    const bool one_kernel = finding.cause == "slow-device" && !finding.scope.function.empty() &&
+                            finding.scope.ranks.size() >= kManyForOneKernel;
+    if (same_steps) {
+      TellAsImbalance("All of them in the very same steps", &finding);
+    } else if (one_kernel) {
+      TellAsImbalance("On so many devices one kernel alone", &finding);
+    }
   }
   DropJoined(parts, candidates);
 }
@@ -355,7 +375,7 @@ void MergeSiblings(const Job& job, RankCandidates* candidates) {
     // How much of a slow host shows depends on what each of its devices hides: several ranks speak for it anyway.
     const bool is_clear = siblings.is_host && struck.size() > 2;
     if (cause.empty() || (!is_clear && !AreAlike(struck))) continue;
-    if (!siblings.is_host && HasItsOwn(struck)) continue;
+    if (!siblings.is_host && (HasItsOwn(struck) || AreTwoMatters(struck))) continue;
     if (siblings.is_host) TakeBeyondHosts(job, &struck, &beyond);
     Join(job, struck, cause, siblings.is_host, siblings.is_host ? " of one host" : " of one group");
   }

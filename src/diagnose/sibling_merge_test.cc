@@ -90,6 +90,7 @@ TEST_F(SiblingMerge, OneKernelWhereverItIsLonger) {
   MergeAlike(job_, &candidates_);
   ASSERT_EQ(candidates_.size(), 2U);
   EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 5}));
+  EXPECT_EQ(candidates_[0].second.finding.cause, "slow-device");
   EXPECT_EQ(candidates_[0].second.edit.own.size(), 2U);
   EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{3}));
 }
@@ -140,6 +141,7 @@ TEST_F(SiblingMerge, APairOfFunctionsIsItsLargerOne) {
   MergeAlike(job_, &candidates_);
   ASSERT_EQ(candidates_.size(), 2U);
   EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 3, 5}));
+  EXPECT_EQ(candidates_[0].second.finding.cause, "data-imbalance");  // one kernel alone on three devices
   EXPECT_EQ(candidates_[1].second.finding.scope.ranks, (std::vector<RankId>{7}));
 }
 
@@ -260,6 +262,21 @@ TEST_F(SiblingMerge, AnotherMatterElsewhereIsNoSignOfACommonOne) {
   candidates_.clear();
   for (const size_t r : {4U, 5U, 0U, 2U}) Add(r, "slow-input", Ms(20));
   EXPECT_EQ(Merged().size(), 4U);
+}
+
+TEST_F(SiblingMerge, OneFunctionAndAllOfThemAtOtherTimesAreTwoMatters) {
+  // Ranks 4 and 5 share a tp group: an expert's kernel on the one, a device that is slow from step 3 on the other.
+  const auto merged = [&](const std::string& function, report::WhenKind when) {
+    candidates_.clear();
+    for (const size_t r : {4U, 5U}) Add(r, "slow-device", Ms(20));
+    report::Finding& finding = candidates_[1].second.finding;
+    finding.scope.function = function;
+    finding.when.kind = when;
+    return Merged().size();
+  };
+  EXPECT_EQ(merged("", report::WhenKind::kOnset), 2U);
+  EXPECT_EQ(merged("", report::WhenKind::kPersistent), 1U);
+  EXPECT_EQ(merged("f5", report::WhenKind::kOnset), 1U);
 }
 
 // Sixteen ranks on one host, tp and cp in pairs of neighbours: {0, 1}, {2, 3} … and {0, 2}, {1, 3} ….

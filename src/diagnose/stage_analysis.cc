@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline stages whose ranks all take longer than those of the other stages.
 #include <algorithm>
-#include <iterator>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,8 +11,10 @@
 #include "diagnose/call_times.h"
 #include "diagnose/common_work.h"
 #include "diagnose/explain.h"
+#include "diagnose/launch_steps.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
+#include "diagnose/stages.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -28,38 +28,6 @@ using pattern::WorkClass;
 constexpr int kNaturalPercent = 30;
 constexpr int kNaturalPercentOfLast = 50;
 constexpr double kSlow = 1.05;  // calls of a stage that take so much longer are slow ones
-
-struct Stage {
-  int32_t number = 0;     // for the order among stages; the stage's own where `is_number`
-  bool is_number = true;  // else stages are missing, and only its ranks name it
-  std::vector<size_t> ranks;
-  std::vector<Nanos> own;  // by axis step: of the faster quarter of its ranks; kNoValue where none has the step
-};
-
-std::vector<Stage> Stages(const AnalysisInput& in) {
-  std::map<int32_t, Stage> stages;
-  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    const int32_t number = in.job.coordinates[r].stage;
-    if (number < 0) continue;
-    stages[number].number = number;
-    stages[number].is_number = !in.job.coordinates[r].stage_unnumbered;
-    stages[number].ranks.push_back(r);
-  }
-  std::vector<Stage> out;
-  for (auto& [number, stage] : stages) {
-    for (size_t s = 0; s < in.job.num_steps(); ++s) {
-      std::vector<Nanos> values;
-      for (const size_t r : stage.ranks) {
-        if (const Nanos own = in.excess.own[r * in.job.num_steps() + s]; own != kNoValue) values.push_back(own);
-      }
-      // The faster quarter of a stage speaks for it: slow ranks in it, a host of them even, are findings of their own.
-      std::sort(values.begin(), values.end());
-      stage.own.push_back(values.empty() ? kNoValue : values[(values.size() - 1) / 4]);
-    }
-    out.push_back(std::move(stage));
-  }
-  return out;
-}
 
 std::vector<Nanos> Known(std::vector<Nanos> values) {
   std::erase(values, kNoValue);
@@ -82,6 +50,28 @@ bool IsBetweenCalls(const Explanation& why) {
   return why.peers_by_class[kIdle] * 4 < why.peers_by_class[kCompute];
 }
 
+// Of a device: whether what the stage takes longer is mostly spent waiting for launches. More layers are more launches,
+// too, but what is to be mended is that they come late.
+bool IsBehindLaunches(const Job& job, const Stage& stage, const std::vector<Stage>& stages,
+                      const std::vector<Nanos>& excess) {
+  const auto idle = [&](const Stage& of, size_t s) {
+    const size_t r = of.ranks.front();
+    const pattern::Step* step = job.StepOf(r, s);
+    return step == nullptr || !job.ranks[r].has_device ? 0 : IdleBehindLaunches(job.ranks[r], *step);
+  };
+  Nanos all = 0, behind = 0;
+  for (size_t s = 0; s < excess.size(); ++s) {
+    if (excess[s] <= 0) continue;
+    std::vector<Nanos> others;
+    for (const Stage& other : stages) {
+      if (other.number != stage.number) others.push_back(idle(other, s));
+    }
+    all += excess[s];
+    behind += std::min(excess[s], idle(stage, s) - Median(std::move(others)));
+  }
+  return behind * 10 >= all * 6 && all > 0;
+}
+
 // Whether work of one class is most of what the stage takes longer, and is so in most of the steps.
 bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stages, const std::vector<Nanos>& excess,
               const Explanation& why, WorkClass work_class) {
@@ -100,23 +90,6 @@ bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stag
     mostly += (mine->by_class[c] - Median(std::move(others))) * 2 >= excess[s] ? 1 : 0;
   }
   return mostly * 2 >= struck;
-}
-
-// By step: how much longer a stage waits for its batches than the middle one of the others.
-std::vector<Nanos> InputBeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
-  const auto input = [&](const Stage& of, size_t s) {
-    const pattern::Step* step = job.StepOf(of.ranks.front(), s);
-    return step == nullptr ? 0 : step->by_class[static_cast<size_t>(WorkClass::kInput)];
-  };
-  std::vector<Nanos> out;
-  for (size_t s = 0; s < job.num_steps(); ++s) {
-    std::vector<Nanos> others;
-    for (const Stage& other : stages) {
-      if (other.number != stage.number) others.push_back(input(other, s));
-    }
-    out.push_back(std::max<Nanos>(0, input(stage, s) - Median(std::move(others))));
-  }
-  return out;
 }
 
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
@@ -147,7 +120,12 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
     for (size_t s = 0; s < excess.size(); ++s) excess[s] = std::min(excess[s], input[s]);
   }
   const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);
-  finding.cause = is_input ? "slow-input" : is_copy ? "slow-copy" : is_unnamed ? "slow-host-code" : "stage-imbalance";
+  const bool is_launch = !is_input && !is_copy && !is_unnamed && IsBehindLaunches(job, stage, stages, excess);
+  finding.cause = is_input     ? "slow-input"
+                  : is_copy    ? "slow-copy"
+                  : is_unnamed ? "slow-host-code"
+                  : is_launch  ? "launch-bound"
+                               : "stage-imbalance";
   FillScope(job, stage.ranks, &finding.scope);
   const std::string number = std::to_string(stage.number);
   finding.id = finding.cause + (stage.is_number ? "-stage-" + number : "-" + std::to_string(finding.scope.ranks[0]));
@@ -168,6 +146,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.suggestion = is_input     ? "more loader workers and prefetching on the ranks of this stage"
                        : is_copy    ? "check PCIe link width and generation of these devices; pin what they copy"
                        : is_unnamed ? "record Python stacks (with_stack=True) to name the code"
+                       : is_launch  ? "fewer and larger kernels: CUDA graphs, torch.compile, fused optimizers"
                                     : "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
@@ -176,7 +155,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
                               "median over ranks and steps; peers: the other stages"});
   candidate.excess = excess;
   candidate.against = HeldAgainst::kOtherStages;
-  candidate.at_most_info = natural;
+  candidate.at_most_info = natural || is_launch;
   for (const size_t r : stage.ranks) {
     is_input || is_copy ? RemoveFromStepBegins(job, r, excess, &candidate.edit)
                         : RemoveOwnTime(job, r, {}, excess, &candidate.edit);
@@ -204,20 +183,6 @@ double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Sta
     least = std::min(least, calls.ratio);
   }
   return std::max(1.0, least);
-}
-
-// By step: how much longer the stage takes than the middle one of the others; 0 where a stage lacks the step.
-std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
-  std::vector<Nanos> out(job.num_steps(), 0);
-  for (size_t s = 0; s < out.size(); ++s) {
-    std::vector<Nanos> others;
-    for (const Stage& other : stages) {
-      if (other.number != stage.number) others.push_back(other.own[s]);
-    }
-    const bool known = stage.own[s] != kNoValue && std::find(others.begin(), others.end(), kNoValue) == others.end();
-    out[s] = known ? stage.own[s] - Median(std::move(others)) : 0;
-  }
-  return out;
 }
 
 std::vector<Nanos> AtLeast(std::vector<Nanos> values, Nanos least) {
@@ -266,18 +231,6 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, const std::ve
   out = InSomeSteps(job, stage, beyond, 0.75);
   if (!SetsIn(job, out)) out.assign(out.size(), 0);
   return out;
-}
-
-// The stages without what they wait for their batches.
-std::vector<Stage> WithoutInput(const Job& job, std::vector<Stage> stages) {
-  for (Stage& stage : stages) {
-    for (size_t s = 0; s < job.num_steps(); ++s) {
-      const pattern::Step* step = job.StepOf(stage.ranks.front(), s);
-      if (step != nullptr && stage.own[s] != kNoValue)
-        stage.own[s] -= step->by_class[static_cast<size_t>(WorkClass::kInput)];
-    }
-  }
-  return stages;
 }
 
 // Whether input is a good part of what a stage takes longer, though not most: stages that load do load, which is told

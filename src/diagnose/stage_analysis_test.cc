@@ -242,6 +242,23 @@ TEST(StageAnalysis, AStageThatTakesLongerBetweenCallsHasNoMoreLayers) {
   EXPECT_EQ(WithHoles(90, 30).finding.cause, "stage-imbalance");
 }
 
+TEST(StageAnalysis, AStageThatWaitsForItsLaunchesIsNoMoreToComputeForIt) {
+  // 60 ms more, 40 of it in many small pieces before launches; or 30, which is half.
+  const auto cause = [](int idle) {
+    Plan plan;
+    plan.more = [=](MadeMesh* mesh, int r) {
+      mesh->Work(r, WorkClass::kRuntime, "cudaLaunchKernel", Ms(r == 1 ? idle : 0));
+      mesh->Work(r, WorkClass::kCompute, "kernel0", Ms(r == 1 ? 60 - idle : 0));
+      mesh->StepOf(r).device_rows = mesh->StepOf(r).launches = 100;
+    };
+    const std::vector<Candidate> found = Analyse(plan);
+    EXPECT_EQ(found.size(), 1U);
+    return found.empty() ? "" : found[0].finding.cause;
+  };
+  EXPECT_EQ(cause(40), "launch-bound");
+  EXPECT_EQ(cause(30), "stage-imbalance");
+}
+
 // Two stages of two ranks, twelve steps of 100 ms; stage 0 takes `base` and stage 1 `more(step)` longer.
 std::vector<Candidate> InSteps(const std::function<Nanos(int)>& more, Nanos base = 0) {
   MadeMesh mesh({.ranks = 4});

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/stages.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "diagnose/excess.h"
+
+namespace headway::diagnose {
+
+using pattern::WorkClass;
+
+std::vector<Stage> Stages(const AnalysisInput& in) {
+  std::map<int32_t, Stage> stages;
+  for (size_t r = 0; r < in.job.num_ranks(); ++r) {
+    const int32_t number = in.job.coordinates[r].stage;
+    if (number < 0) continue;
+    stages[number].number = number;
+    stages[number].is_number = !in.job.coordinates[r].stage_unnumbered;
+    stages[number].ranks.push_back(r);
+  }
+  std::vector<Stage> out;
+  for (auto& [number, stage] : stages) {
+    for (size_t s = 0; s < in.job.num_steps(); ++s) {
+      std::vector<Nanos> values;
+      for (const size_t r : stage.ranks) {
+        if (const Nanos own = in.excess.own[r * in.job.num_steps() + s]; own != kNoValue) values.push_back(own);
+      }
+      // The faster quarter of a stage speaks for it: slow ranks in it, a host of them even, are findings of their own.
+      std::sort(values.begin(), values.end());
+      stage.own.push_back(values.empty() ? kNoValue : values[(values.size() - 1) / 4]);
+    }
+    out.push_back(std::move(stage));
+  }
+  return out;
+}
+
+std::vector<Stage> WithoutInput(const Job& job, std::vector<Stage> stages) {
+  for (Stage& stage : stages) {
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      const pattern::Step* step = job.StepOf(stage.ranks.front(), s);
+      if (step != nullptr && stage.own[s] != kNoValue)
+        stage.own[s] -= step->by_class[static_cast<size_t>(WorkClass::kInput)];
+    }
+  }
+  return stages;
+}
+
+std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
+  std::vector<Nanos> out(job.num_steps(), 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    std::vector<Nanos> others;
+    for (const Stage& other : stages) {
+      if (other.number != stage.number) others.push_back(other.own[s]);
+    }
+    const bool known = stage.own[s] != kNoValue && std::find(others.begin(), others.end(), kNoValue) == others.end();
+    out[s] = known ? stage.own[s] - Median(std::move(others)) : 0;
+  }
+  return out;
+}
+
+std::vector<Nanos> InputBeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
+  const auto input = [&](const Stage& of, size_t s) {
+    const pattern::Step* step = job.StepOf(of.ranks.front(), s);
+    return step == nullptr ? 0 : step->by_class[static_cast<size_t>(WorkClass::kInput)];
+  };
+  std::vector<Nanos> out;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    std::vector<Nanos> others;
+    for (const Stage& other : stages) {
+      if (other.number != stage.number) others.push_back(input(other, s));
+    }
+    out.push_back(std::max<Nanos>(0, input(stage, s) - Median(std::move(others))));
+  }
+  return out;
+}
+
+}  // namespace headway::diagnose
