@@ -93,7 +93,7 @@ bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stag
 }
 
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
-                        std::vector<Nanos> excess, bool natural, bool without_input = false) {
+                        std::vector<Nanos> excess, bool natural, bool without_waits = false) {
   const Job& job = in.job;
   std::vector<size_t> steps;
   for (size_t s = 0; s < excess.size(); ++s) {
@@ -107,7 +107,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
     others.push_back(Median(At(other.own, steps)));
   }
   WorkClasses classes = kAllWork;
-  classes[static_cast<size_t>(WorkClass::kInput)] = !without_input;
+  classes[static_cast<size_t>(WorkClass::kInput)] = !without_waits;
   const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references, -1, classes);
   Candidate candidate;
   report::Finding& finding = candidate.finding;
@@ -120,12 +120,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
     for (size_t s = 0; s < excess.size(); ++s) excess[s] = std::min(excess[s], input[s]);
   }
   const bool is_unnamed = !is_input && !is_copy && IsBetweenCalls(why);
-  const bool is_launch = !is_input && !is_copy && !is_unnamed && IsBehindLaunches(job, stage, stages, excess);
-  finding.cause = is_input     ? "slow-input"
-                  : is_copy    ? "slow-copy"
-                  : is_unnamed ? "slow-host-code"
-                  : is_launch  ? "launch-bound"
-                               : "stage-imbalance";
+  finding.cause = is_input ? "slow-input" : is_copy ? "slow-copy" : is_unnamed ? "slow-host-code" : "stage-imbalance";
   FillScope(job, stage.ranks, &finding.scope);
   const std::string number = std::to_string(stage.number);
   finding.id = finding.cause + (stage.is_number ? "-stage-" + number : "-" + std::to_string(finding.scope.ranks[0]));
@@ -137,7 +132,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of ") +
                      (stage.is_number ? "stage " + number : "this stage") + " take " +
                      Milliseconds(Median(At(stage.own, steps))) + " of own time per step" +
-                     (without_input ? " beside their input" : "") + ", the other stages " +
+                     (without_waits ? " beside what they wait for batches and launches" : "") + ", the other stages " +
                      (stage.is_number ? "" : "that have traces ") + Milliseconds(Median(others)) +
                      (is_unnamed             ? ", between recorded functions; nothing recorded says in what"
                       : why.function.empty() ? ""
@@ -146,7 +141,6 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.suggestion = is_input     ? "more loader workers and prefetching on the ranks of this stage"
                        : is_copy    ? "check PCIe link width and generation of these devices; pin what they copy"
                        : is_unnamed ? "record Python stacks (with_stack=True) to name the code"
-                       : is_launch  ? "fewer and larger kernels: CUDA graphs, torch.compile, fused optimizers"
                                     : "move layers from this stage to the others";
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "the ranks of a stage agree; a stage has no peers, only other stages";
@@ -155,7 +149,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
                               "median over ranks and steps; peers: the other stages"});
   candidate.excess = excess;
   candidate.against = HeldAgainst::kOtherStages;
-  candidate.at_most_info = natural || is_launch;
+  candidate.at_most_info = natural;
   for (const size_t r : stage.ranks) {
     is_input || is_copy ? RemoveFromStepBegins(job, r, excess, &candidate.edit)
                         : RemoveOwnTime(job, r, {}, excess, &candidate.edit);
@@ -233,9 +227,9 @@ std::vector<Nanos> InSomeSteps(const Job& job, const Stage& stage, const std::ve
   return out;
 }
 
-// Whether input is a good part of what a stage takes longer, though not most: stages that load do load, which is told
-// of as such. `beside`: what it takes longer without.
-bool IsPartlyInput(const std::vector<Nanos>& excess, const std::vector<Nanos>& beside) {
+// Whether input or late launches are a good part of what a stage takes longer, input not most of it: stages that load
+// do load, and more layers are more launches, which is told of as such. `beside`: what it takes longer without.
+bool IsPartlyWaits(const std::vector<Nanos>& excess, const std::vector<Nanos>& beside) {
   constexpr Nanos kLeastPercent = 40, kMostPercent = 80;
   Nanos all = 0, rest = 0;
   for (size_t s = 0; s < excess.size(); ++s) {
@@ -268,7 +262,7 @@ std::optional<Candidate> WithMoreLayers(const AnalysisInput& in, const Stage& st
 // A stage that makes more calls in some steps than in its others, while the other stages do not: by their number that
 // shows far below what a step varies by. Told with what its ranks take longer in these steps.
 std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const Stage& stage,
-                                                  const std::vector<Stage>& stages, bool without_input) {
+                                                  const std::vector<Stage>& stages, bool without_waits) {
   constexpr size_t kLeastSteps = 2;
   const Job& job = in.job;
   const auto rises = [&](const Stage& of) {
@@ -292,7 +286,7 @@ std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const
   }
   const Nanos measured = Median(std::move(longer)) - Median(std::move(usual));
   for (Nanos& x : excess) x = x > 0 ? std::clamp(measured, x / 3, x) : 0;
-  return MakeCandidate(in, stage, stages, std::move(excess), true, without_input);
+  return MakeCandidate(in, stage, stages, std::move(excess), true, without_waits);
 }
 
 }  // namespace
@@ -300,7 +294,7 @@ std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const
 void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const std::vector<Stage> stages = Stages(in);
   if (stages.size() < 2 || in.job.num_steps() == 0) return;
-  const std::vector<Stage> bare = WithoutInput(in.job, stages);
+  const std::vector<Stage> bare = WithoutWaits(in.job, stages);
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
     const std::vector<Nanos> beyond = BeyondOthers(in.job, stage, stages);
@@ -317,15 +311,17 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       continue;
     }
     std::vector<Nanos> beside = AtLeast(BeyondOthers(in.job, bare[i], bare), in.job.median_step / 50);
-    const bool partly_input = IsPartlyInput(excess, beside);
-    if (partly_input) excess = std::move(beside);
-    const std::vector<Stage>& held = partly_input ? bare : stages;
+    const bool behind_launches = IsBehindLaunches(in.job, stage, stages, excess);
+    const bool partly_waits = behind_launches || IsPartlyWaits(excess, beside);
+    if (partly_waits) excess = std::move(beside);
+    if (behind_launches && !StrikesMost(excess)) continue;
+    const std::vector<Stage>& held = partly_waits ? bare : stages;
     const Nanos usual = Median(std::vector<Nanos>(excess));
     const int percent = i + 1 == stages.size() ? kNaturalPercentOfLast : kNaturalPercent;
     const auto own = static_cast<double>(Median(Known(held[i].own)));
     const double others = own - static_cast<double>(usual);
     const auto is_natural = [&](double takes) { return (takes - others) * 100 < others * percent; };
-    Candidate candidate = MakeCandidate(in, held[i], held, std::move(excess), is_natural(own), partly_input);
+    Candidate candidate = MakeCandidate(in, held[i], held, std::move(excess), is_natural(own), partly_waits);
     if (candidate.finding.cause == "slow-input") {
       if (auto calls = WithMoreCallsInSomeSteps(in, bare[i], bare, true)) out->candidates.push_back(std::move(*calls));
     }

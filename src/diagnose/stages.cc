@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "diagnose/excess.h"
+#include "diagnose/launch_steps.h"
 
 namespace headway::diagnose {
 
@@ -36,12 +37,14 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
   return out;
 }
 
-std::vector<Stage> WithoutInput(const Job& job, std::vector<Stage> stages) {
+std::vector<Stage> WithoutWaits(const Job& job, std::vector<Stage> stages) {
   for (Stage& stage : stages) {
+    const pattern::RankPattern& rank = job.ranks[stage.ranks.front()];
     for (size_t s = 0; s < job.num_steps(); ++s) {
       const pattern::Step* step = job.StepOf(stage.ranks.front(), s);
-      if (step != nullptr && stage.own[s] != kNoValue)
-        stage.own[s] -= step->by_class[static_cast<size_t>(WorkClass::kInput)];
+      if (step == nullptr || stage.own[s] == kNoValue) continue;
+      stage.own[s] -= step->by_class[static_cast<size_t>(WorkClass::kInput)];
+      if (rank.has_device) stage.own[s] -= IdleBehindLaunches(rank, *step);
     }
   }
   return stages;

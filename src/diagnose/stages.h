@@ -19,8 +19,8 @@ struct Stage {
 // By number; empty where no stages are known.
 [[nodiscard]] std::vector<Stage> Stages(const AnalysisInput& in);
 
-// The same without what they wait for their batches.
-[[nodiscard]] std::vector<Stage> WithoutInput(const Job& job, std::vector<Stage> stages);
+// The same without what they wait for their batches and, of devices, for launches that come late.
+[[nodiscard]] std::vector<Stage> WithoutWaits(const Job& job, std::vector<Stage> stages);
 
 // By step: how much longer the stage takes than the middle one of the others; 0 where a stage lacks the step.
 [[nodiscard]] std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages);
