@@ -115,6 +115,14 @@ bool IsStageOnHost(const Candidate& host, const Candidate& stage) {
          CostsAsMuch(host, stage);
 }
 
+// What a stage takes longer where nothing is recorded is the holes that are told of its ranks.
+bool IsHolesOf(const Candidate& pause, const Candidate& stage) {
+  const report::Finding& finding = stage.finding;
+  return pause.finding.cause == "paused-process" && finding.cause == "slow-host-code" &&
+         finding.scope.function.empty() && stage.against == HeldAgainst::kOtherStages &&
+         finding.scope.ranks == pause.finding.scope.ranks && CostsAsMuch(pause, stage);
+}
+
 // Of own time that both take away the more; neither knows of the other. These causes change own time only.
 void Absorb(const Candidate& symptom, Candidate* host) {
   std::map<uint32_t, Nanos> own;
@@ -135,7 +143,8 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
     for (size_t i = 0; i < candidates->size(); ++i) {
       const Candidate& candidate = (*candidates)[i];
       const bool is_symptom = IsSymptom(host, candidate);
-      const bool is_part = IsPauseOf(host, candidate) || IsOfStage(host, candidate) || IsStageOnHost(host, candidate);
+      const bool is_part = IsPauseOf(host, candidate) || IsOfStage(host, candidate) || IsStageOnHost(host, candidate) ||
+                           IsHolesOf(host, candidate);
       if (gone[i] || (!is_symptom && !is_part)) continue;
       if (is_symptom) Absorb(candidate, &host);
       gone[i] = true;

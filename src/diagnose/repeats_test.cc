@@ -182,6 +182,19 @@ TEST(Repeats, WhatAStageTakesLongerForItsSlowHostIsNoMoreToDo) {
   EXPECT_EQ(left({5, 6}, 40), "ba");  // and one that is not all on the host
 }
 
+TEST(Repeats, HolesOfAStageAreThePausesOfItsRanks) {
+  const auto left = [](const std::string& function, std::vector<RankId> ranks, Nanos excess) {
+    Candidate stage = Of("b", "slow-host-code", std::move(ranks), {excess, excess});
+    stage.against = HeldAgainst::kOtherStages;
+    stage.finding.scope.function = function;
+    return Left({stage, Of("a", "paused-process", {2}, {100, 100})});
+  };
+  EXPECT_EQ(left("", {2}, 140), "a");
+  EXPECT_EQ(left("", {2}, 160), "ba");
+  EXPECT_EQ(left("", {2, 3}, 100), "ba");
+  EXPECT_EQ(left("f", {2}, 100), "ba");
+}
+
 TEST(Repeats, APauseInAFunctionThatOnlyThisRankRunsIsThat) {
   Candidate code = Of("a", "slow-host-code", {7}, {0, 150});
   EXPECT_EQ(Left({Of("b", "paused-process", {7}, {0, 100}), code}), "ba");
