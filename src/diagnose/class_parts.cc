@@ -124,6 +124,19 @@ bool IsOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_
   return Ratio(job, suspect, peers, classes) >= std::max(kOwnMatter, 2 * operators);
 }
 
+// Batches hardly vary: those that are as slow in other steps, which do not stand out as a whole, are the same matter.
+void Widen(const Job& job, const std::vector<size_t>& peers, Suspect* part) {
+  constexpr Nanos kPerCent = 35;  // of what they usually are slower by
+  const WorkClasses input = ClassesOf({WorkClass::kInput});
+  const Nanos least = std::max(job.median_step / 100, MedianOfStruck(part->cost, 1) * kPerCent / 100);
+  std::vector<Nanos> cost = part->cost;
+  for (size_t s = 0; s < cost.size(); ++s) {
+    const InClasses times = TimesIn(job, *part, peers, input, s);
+    if (cost[s] == 0 && times.mine - times.peers >= least) cost[s] = times.mine - times.peers;
+  }
+  part->SetCost(std::move(cost));
+}
+
 // Without devices: what it waits for its input and what it does beside operators, where either is a matter of its own,
 // and the rest. Where nothing is recorded a host may have been held back.
 std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
@@ -137,7 +150,11 @@ std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const st
     kinds.push_back(kind);
   }
   kinds.push_back(rest);
-  return CountingParts(job, suspect, peers, kinds, 8);
+  std::vector<Suspect> parts = CountingParts(job, suspect, peers, kinds, 8);
+  for (Suspect& part : parts) {
+    if (Has(part.classes, WorkClass::kInput) && !Has(part.classes, WorkClass::kCompute)) Widen(job, peers, &part);
+  }
+  return parts;
 }
 
 std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {

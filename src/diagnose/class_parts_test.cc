@@ -121,6 +121,30 @@ TEST(ClassParts, WithoutDevicesSoSlowIsNoHost) {
   }
 }
 
+TEST(ClassParts, InputThatIsAsSlowInOtherStepsIsTheSameMatter) {
+  // Operators vary: 40 ms more in every third step, which hide there that batches take 20 ms more, and as much less in
+  // the others, which hide it altogether.
+  const auto operators = [](size_t s) { return s % 3 == 0 ? Ms(40) : Nanos{0}; };
+  MadeMesh mesh({.ranks = 4, .device = false});
+  const int world = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (size_t s = 0; s < kSteps; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int r = 0; r < 4; ++r) mesh.Compute(r, r == 2 ? operators(s) : s % 3 == 0 ? 0 : Ms(20));
+    mesh.Work(2, WorkClass::kInput, "train.py(9): fetch", Ms(20));
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  std::vector<Suspect> left = FindSuspects(look.In());
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].struck, kSteps / 3);
+  const auto parts = SplitByClass(look.In(), &left);
+  ASSERT_EQ(parts[0].size(), 1U);
+  EXPECT_TRUE(IsAbout(parts[0][0], WorkClass::kInput));
+  EXPECT_EQ(parts[0][0].cost, std::vector<Nanos>(kSteps, Ms(20)));
+  EXPECT_EQ(left[0].struck, kSteps / 3);  // of operators
+}
+
 TEST(ClassParts, WithoutDevicesAHostMayBeHeldBackThatFar) {
   // A quota: operators take 3.5 times the peers' 100 ms, the host's function 6 times their 8: less than twice as many.
   EXPECT_EQ(SplitOf(false, [](size_t) { return Longer{Ms(250), Ms(40)}; }).parts.size(), 0U);
