@@ -34,12 +34,7 @@ class CommJoiner {
     table_ = named;
     const bool inferred = InferLaneGroups(ranks_, world_size_, Offsets(), &table_);
     MatchRows();
-    if (inferred && clocks_.clocks.size() > 1) {
-      // Lanes of different hosts were compared under any offset that suits them. Now the clocks are about known.
-      table_ = named;
-      InferLaneGroups(ranks_, world_size_, Offsets(), &table_);
-      MatchRows();
-    }
+    if (inferred && clocks_.clocks.size() > 1) InferAgain(named);
     MatchPairs();
     out_.groups = std::move(table_.groups);
     Publish();
@@ -47,6 +42,30 @@ class CommJoiner {
   }
 
  private:
+  // Lanes of different hosts were compared under any offset that suits them. Now the clocks are about known. Where a
+  // slow link parts the ends of what belongs together they mislead: what leaves fewer rows alone is kept.
+  void InferAgain(const GroupTable& named) {
+    const GroupTable first = table_;
+    const auto clocks = clocks_;
+    const int64_t alone = RowsAlone();
+    table_ = named;
+    InferLaneGroups(ranks_, world_size_, Offsets(), &table_);
+    MatchRows();
+    if (RowsAlone() <= alone) return;
+    table_ = first;
+    clocks_ = clocks;
+    MatchRows();
+  }
+
+  // Rows without counterpart, and those that operations lack of members that have rows of their group.
+  [[nodiscard]] int64_t RowsAlone() const {
+    int64_t alone = rows_->unresolved() + matched_unmatched_ + matched_inconsistent_;
+    for (const Collective& c : out_.collectives) {
+      alone += std::ssize(members_[static_cast<size_t>(c.group)]) - std::ssize(c.members);
+    }
+    return alone;
+  }
+
   [[nodiscard]] ClockOffset Offsets() const {
     return [this](int32_t reference, int32_t member) -> std::optional<Nanos> {
       Nanos offset = 0;
