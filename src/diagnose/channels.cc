@@ -9,6 +9,7 @@
 
 #include "base/median.h"
 #include "base/text.h"
+#include "diagnose/coordinates.h"
 #include "diagnose/excess.h"
 #include "trace/comm_sequence.h"
 
@@ -48,8 +49,9 @@ void FillMembers(const Job& job, Channel* channel) {
 }
 
 // What channels or steps must have in common to be held against each other. `one_way`: also which program sends to
-// which, where sizes are not written.
-uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step, bool one_way = true) {
+// which, where sizes are not written; `any_program`: there collectives of all programs are alike.
+uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step, bool one_way = true,
+                    bool any_program = false) {
   uint64_t hash = 0x9e3779b97f4a7c15U;
   const auto mix = [&hash](int64_t value) { hash = (hash ^ static_cast<uint64_t>(value)) * 0xbf58476d1ce4e5b9U; };
   bool known = true;
@@ -59,7 +61,7 @@ uint64_t LikenessOf(const Job& job, const Channel& channel, size_t step, bool on
     known = known && bytes >= 0;
   }
   // Where sizes are not written: what the same two programs exchange.
-  if (!known && channel.sender < 0) mix(job.peer_class[static_cast<size_t>(channel.ranks.front())]);
+  if (!known && channel.sender < 0 && !any_program) mix(job.peer_class[static_cast<size_t>(channel.ranks.front())]);
   if (!known && channel.sender >= 0) {
     const int32_t a = job.peer_class[static_cast<size_t>(channel.ranks.front())];
     const int32_t b = job.peer_class[static_cast<size_t>(channel.ranks.back())];
@@ -183,6 +185,35 @@ void CompareWithBothWays(const Job& job, std::vector<Channel>* channels) {
   }
 }
 
+// Tensor-parallel groups of all stages reduce activations of one size. Where sizes are not written and no group of the
+// same program is there to be held against, those of the other programs are.
+void CompareStages(const Job& job, std::vector<Channel>* channels) {
+  std::map<std::tuple<int32_t, size_t, uint64_t>, Places> alike;  // (family, step, likeness)
+  for (size_t i = 0; i < channels->size(); ++i) {
+    const Channel& channel = (*channels)[i];
+    const trace::JobGroup& group = job.comms.groups[static_cast<size_t>(channel.group)];
+    const bool unknown = channel.sender < 0 && job.comms.collectives[channel.calls.front()].bytes < 0;
+    if (!unknown || RoleOfDescription(group.desc) != GroupRole::kTp) continue;
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (!channel.CallsOf(s).empty())
+        alike[{channel.family, s, LikenessOf(job, channel, s, true, true)}].emplace_back(i, s);
+    }
+  }
+  for (const auto& [key, places] : alike) {
+    const auto has_likes = [&](const auto& place) {
+      const Channel& channel = (*channels)[place.first];
+      return channel.likes >= 0 && !channel.is_assumed;
+    };
+    if (places.size() < 2 || std::any_of(places.begin(), places.end(), has_likes)) continue;
+    Compare(job, places, &Channel::siblings, channels);
+    const auto first = static_cast<int32_t>(places.front().first);
+    for (const auto& [i, s] : places) {
+      (*channels)[i].is_assumed = true;
+      (*channels)[i].likes = first;
+    }
+  }
+}
+
 // Slow from some step on, and longer so than not: what was usual is what it took before. `usual` is brought down to
 // that where every earlier step is clearly quicker than every later one.
 void LookForOnset(std::span<const size_t> steps, Channel* channel) {
@@ -263,15 +294,14 @@ std::vector<Channel> ByGroup(const Job& job) {
 }
 
 // A host backend may write a message's rows late, and its two ends are on two clocks.
-Nanos UncertaintyOf(const Job& job, const Channel& channel) {
-  const trace::CollectiveMember& member = job.comms.collectives[channel.calls.front()].members.front();
+void FillUncertainty(const Job& job, Channel* channel) {
+  const trace::CollectiveMember& member = job.comms.collectives[channel->calls.front()].members.front();
   const trace::RankComms& rank = job.ranks[static_cast<size_t>(member.rank_index)].comms;
-  if (channel.sender < 0 || !trace::IsHostMessage(rank, RowOf(job, member))) return 0;
-  Nanos out = trace::kRecordedLate;
-  for (const int32_t host : channel.hosts) {
-    if (channel.hosts.size() > 1) out += job.comms.clocks[static_cast<size_t>(host)].residual;
+  if (channel->sender < 0 || !trace::IsHostMessage(rank, RowOf(job, member))) return;
+  channel->uncertain = channel->wanders = trace::kRecordedLate;
+  for (const int32_t host : channel->hosts) {
+    if (channel->hosts.size() > 1) channel->uncertain += job.comms.clocks[static_cast<size_t>(host)].residual;
   }
-  return out;
 }
 
 }  // namespace
@@ -289,9 +319,10 @@ std::vector<Channel> CollectChannels(const Job& job) {
     for (size_t s = 0; s < job.num_steps(); ++s) {
       for (const size_t c : channel.CallsOf(s)) channel.actual[s] += TransferTime(job, c);
     }
-    channel.uncertain = UncertaintyOf(job, channel);
+    FillUncertainty(job, &channel);
   }
   CompareWithBothWays(job, &channels);
+  CompareStages(job, &channels);
   CompareSteps(job, &channels);
   return channels;
 }

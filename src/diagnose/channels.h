@@ -27,6 +27,7 @@ struct Channel {
   int32_t likes = -1;            // channels held against one another have the same; -1 = has no siblings
   bool is_assumed = false;       // no sizes are written, and sends of the other direction stand in for siblings
   Nanos uncertain = 0;           // by how much a call's transfer may be off; what is slow has to exceed it
+  Nanos wanders = 0;             // the same against other steps: what clocks are off by is off in all of them
   std::vector<Nanos> usual;      // by axis step: what these calls take in its other steps; kNoValue = not comparable
 
   [[nodiscard]] std::span<const size_t> CallsOf(size_t step) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/median.h"
@@ -87,8 +88,32 @@ double MeanRatio(std::span<const SlowChannel> slow) {
   return sum / std::max(1.0, weight);
 }
 
-std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels, Against against) {
-  std::vector<SlowChannel> out;
+namespace {
+
+// Which steps of a channel are slower than expected by more than `ratio`, and by more than `uncertain` a call.
+SlowChannel Strike(const Channel& channel, size_t index, const std::vector<double>& ratios, Against against,
+                   double ratio, Nanos uncertain) {
+  SlowChannel slow{index, std::vector<Nanos>(ratios.size(), 0), 0};
+  Nanos actual = 0, expected = 0;
+  for (size_t s = 0; s < ratios.size(); ++s) {
+    if (ratios[s] == kNoRatio || ratios[s] - 1 <= ratio) continue;
+    const Nanos beyond = channel.actual[s] - Expected(channel, against)[s];
+    if (beyond <= uncertain * static_cast<Nanos>(channel.CallsOf(s).size())) continue;
+    slow.cost[s] = beyond;
+    actual += channel.actual[s];
+    expected += Expected(channel, against)[s];
+  }
+  if (expected > 0) slow.ratio = static_cast<double>(actual) / static_cast<double>(expected);
+  return slow;
+}
+
+// The slow ones, and those that would be but for what their clocks leave unsure.
+struct Found {
+  std::vector<SlowChannel> slow, unsure;
+};
+
+Found Look(const Job& job, std::span<const Channel> channels, Against against) {
+  Found out;
   const Limits limits = LimitsOf(job);
   const std::map<int32_t, double> scatter = Scatter(channels, against, limits.cell);
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -105,21 +130,21 @@ std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channe
     const bool lasting = against == Against::kSiblings && level > std::max(least, 4 * error);
     const bool assumed = against == Against::kSiblings && channel.is_assumed;
     const double from = lasting ? level / 2 : std::max({limits.cell, 5 * sigma, assumed ? kOfAssumed : 0});
-    SlowChannel slow{i, std::vector<Nanos>(job.num_steps(), 0), 0};
-    Nanos actual = 0, expected = 0;
-    for (size_t s = 0; s < ratios.size(); ++s) {
-      if (ratios[s] == kNoRatio || ratios[s] - 1 <= from) continue;
-      const Nanos beyond = channel.actual[s] - Expected(channel, against)[s];
-      if (beyond <= channel.uncertain * static_cast<Nanos>(channel.CallsOf(s).size())) continue;
-      slow.cost[s] = beyond;
-      actual += channel.actual[s];
-      expected += Expected(channel, against)[s];
+    const Nanos uncertain = against == Against::kSiblings ? channel.uncertain : channel.wanders;
+    SlowChannel slow = Strike(channel, i, ratios, against, from, uncertain);
+    if (slow.ratio > 0) {
+      out.slow.push_back(std::move(slow));
+    } else if (SlowChannel unsure = Strike(channel, i, ratios, against, from, 0); lasting && unsure.ratio > 0) {
+      out.unsure.push_back(std::move(unsure));
     }
-    if (expected == 0) continue;
-    slow.ratio = static_cast<double>(actual) / static_cast<double>(expected);
-    out.push_back(std::move(slow));
   }
   return out;
+}
+
+}  // namespace
+
+std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels, Against against) {
+  return Look(job, channels, against).slow;
 }
 
 namespace {
@@ -162,9 +187,14 @@ class Predictions {
   using Likes = std::pair<int32_t, int32_t>;
   static Likes LikesOf(const Channel& channel) { return {channel.family, channel.likes}; }
 
-  Predictions(const Job& job, std::span<const Channel> channels, const Sides& sides, Against against)
+  // Of those that are `unsure` it is not known whether they are slow: they speak neither for a side nor against it.
+  Predictions(const Job& job, std::span<const Channel> channels, const Sides& sides, Against against,
+              const std::vector<SlowChannel>& unsure)
       : sides_(sides), against_(against) {
-    for (const Channel& channel : channels) {
+    std::set<size_t> open;
+    for (const SlowChannel& s : unsure) open.insert(s.channel);
+    for (size_t i = 0; i < channels.size(); ++i) {
+      const Channel& channel = channels[i];
       const std::vector<Nanos>& expected = Expected(channel, against);
       const bool comparable = std::any_of(expected.begin(), expected.end(), [](Nanos x) { return x != kNoValue; });
       if (!comparable) continue;
@@ -173,7 +203,7 @@ class Predictions {
       for (const size_t side : sides.Of(channel)) {
         Passing& passing = passing_[{likes, side}];
         ++passing.all;
-        passing.mattering += Matters(job, channel) ? 1 : 0;
+        passing.mattering += Matters(job, channel) && open.count(i) == 0 ? 1 : 0;
       }
     }
     of_side_.assign(sides.count(), 0);
@@ -260,13 +290,27 @@ Egress RowOfSenders(const Job& job, std::span<const Channel> channels, const std
   return out;
 }
 
+// What would be slow but for its clocks, and passes a side that is known to be slow, is so by it.
+void TakeUnsure(std::span<const Channel> channels, const Sides& sides, size_t side, std::vector<SlowChannel>* unsure,
+                Egress* egress) {
+  std::vector<SlowChannel> rest;
+  for (SlowChannel& s : *unsure) {
+    const std::vector<size_t> of = sides.Of(channels[s.channel]);
+    const bool passes = std::find(of.begin(), of.end(), side) != of.end();
+    s.is_taken = passes;
+    (passes ? egress->slow : rest).push_back(std::move(s));
+  }
+  *unsure = std::move(rest);
+}
+
 }  // namespace
 
 std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, std::vector<SlowChannel> slow,
                              Against against) {
   constexpr size_t kMost = 8;
   const Sides sides(job);
-  const Predictions predictions(job, channels, sides, against);
+  std::vector<SlowChannel> unsure = Look(job, channels, against).unsure;
+  const Predictions predictions(job, channels, sides, against, unsure);
   const std::vector<size_t>& predicted = predictions.of_side();
   std::vector<Egress> out;
   while (!slow.empty() && out.size() < kMost) {
@@ -293,6 +337,7 @@ std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels, 
           of.begin(), of.end(), [&](size_t side) { return std::find(best.begin(), best.end(), side) != best.end(); });
       (explained ? egress.slow : rest).push_back(std::move(s));
     }
+    if (best.size() == 1) TakeUnsure(channels, sides, best.front(), &unsure, &egress);
     out.push_back(std::move(egress));
     slow = std::move(rest);
   }

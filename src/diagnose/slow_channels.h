@@ -42,8 +42,9 @@ struct Egress {
 
 // The ranks or hosts whose way out explains the slow channels: those whose channels and the slow ones overlap best
 // (Jaccard index), then the same for what is left, as long as over half of the union is common. Only channels that had
-// something to be held against count. Where no file names its host, ranks in a row all of whose sends are slow pass for
-// one. O(members) per egress found.
+// something to be held against count, and not those that would be slow but for what clocks leave unsure: these are
+// added to what a single side explains. Where no file names its host, ranks in a row all of whose sends are slow pass
+// for one. O(members) per egress found.
 [[nodiscard]] std::vector<Egress> Localise(const Job& job, std::span<const Channel> channels,
                                            std::vector<SlowChannel> slow, Against against);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels that are quick and take hardly any time are what a slow one of their kind is held against.
+// What a slow channel is held against: quick ones of its kind that take hardly any time, ones whose clocks leave open
+// what they take, its own other steps.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -107,6 +108,91 @@ TEST(Localise, OfOneFamilyThoseHeldAgainstOneAnotherCount) {
   EXPECT_EQ(egress[0].predicted, 2U);
   EXPECT_EQ(egress[0].slow.size(), 2U);
   EXPECT_TRUE(OutOfStages(Ms(1)).empty());
+}
+
+// A pipeline of four stages: each sends to both of its neighbours, 10 ms, rank 1 to rank 2 for 40 and to rank 0 for
+// `back`, of which the clocks leave `unsure` open.
+std::vector<Egress> OutOfRankOne(Nanos back, Nanos unsure) {
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 1}, {1, 2}, {2, 3}});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int r = 0; r < 3; ++r) mesh.Send(pp[static_cast<size_t>(r)], r, 1'000'000, r == 1 ? Ms(40) : Ms(10));
+    for (int r = 3; r > 0; --r) mesh.Send(pp[static_cast<size_t>(r - 1)], r, 1'000'000, r == 1 ? back : Ms(10));
+  }
+  const Job job = JoinJob(mesh.Make());
+  std::vector<Channel> channels = CollectChannels(job);
+  for (Channel& channel : channels) {
+    if (channel.sender == 1 && channel.ranks.front() == 0) channel.uncertain = unsure;
+  }
+  return Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
+}
+
+TEST(Localise, WhatClocksLeaveUnsureSpeaksNeitherForNorAgainst) {
+  const auto slow_of = [](const std::vector<Egress>& found) {
+    return found.size() == 1 && found[0].sides == std::vector<int32_t>{1} ? found[0].slow.size() : 0;
+  };
+  EXPECT_EQ(slow_of(OutOfRankOne(Ms(40), 0)), 2U);
+  EXPECT_EQ(slow_of(OutOfRankOne(Ms(10), 0)), 0U);  // a quick channel: half of its way out is no way out
+  const std::vector<Egress> found = OutOfRankOne(Ms(40), Ms(50));
+  ASSERT_EQ(slow_of(found), 2U);
+  EXPECT_FALSE(found[0].slow[0].is_taken);
+  EXPECT_TRUE(found[0].slow[1].is_taken);
+  EXPECT_EQ(found[0].slow[1].cost, std::vector<Nanos>(8, Ms(30)));
+  EXPECT_EQ(slow_of(OutOfRankOne(Ms(10), Ms(50))), 0U);  // quick it is, whatever its clocks
+}
+
+TEST(SlowChannels, WhatClocksAreOffByIsOffInAllSteps) {
+  // From step 6 on a message takes 30 ms longer. 50 may be the clocks': beside its like, not beside its own other
+  // steps.
+  MadeMesh mesh({.ranks = 4});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(50));
+    for (int r = 0; r < 2; ++r) mesh.Send(pp[static_cast<size_t>(r)], r, 1'000'000, r == 0 && s >= 6 ? Ms(40) : Ms(10));
+  }
+  const Job job = JoinJob(mesh.Make());
+  std::vector<Channel> channels = CollectChannels(job);
+  for (Channel& channel : channels) {
+    channel.uncertain = Ms(51);
+    channel.wanders = Ms(1);
+  }
+  EXPECT_TRUE(FindSlowChannels(job, channels, Against::kSiblings).empty());
+  const std::vector<SlowChannel> slow = FindSlowChannels(job, channels, Against::kOtherSteps);
+  ASSERT_EQ(slow.size(), 1U);
+  for (size_t s = 0; s < 12; ++s) EXPECT_EQ(slow[0].cost[s], s < 6 ? 0 : Ms(30)) << s;
+}
+
+// Two stages of two tensor-parallel ranks; no size is written, and each stage runs a program of its own. Both reduce
+// twenty activations in a step, the second stage `times` as slowly.
+TEST(SlowChannels, TensorParallelGroupsOfOtherStagesStandInWhereNoSizeIsWritten) {
+  const auto slow = [](int times, const char* desc) {
+    MadeMesh mesh({.ranks = 4, .device = false});
+    const std::vector<int> tp = mesh.Groups(desc, {{0, 1}, {2, 3}});
+    mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+    for (int s = 0; s < 8; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(50));
+      for (int k = 0; k < 20; ++k) {
+        for (size_t g = 0; g < 2; ++g) mesh.Meet(tp[g], trace::CommOp::kAllReduce, -1, g == 1 ? times * Ms(1) : Ms(1));
+      }
+    }
+    const Job job = JoinJob(mesh.Make());
+    EXPECT_NE(job.peer_class[0], job.peer_class[2]);
+    const std::vector<Channel> channels = CollectChannels(job);
+    std::vector<size_t> out;
+    for (const SlowChannel& found : FindSlowChannels(job, channels, Against::kSiblings)) {
+      EXPECT_TRUE(channels[found.channel].is_assumed);
+      EXPECT_EQ(channels[found.channel].ranks.front(), 2);
+      out.push_back(found.channel);
+    }
+    return out.size();
+  };
+  EXPECT_EQ(slow(4, "mesh_tp"), 1U);
+  EXPECT_EQ(slow(2, "mesh_tp"), 0U);  // twice the time may be another size
+  EXPECT_EQ(slow(4, "mesh_dp"), 0U);  // gradients of stages differ
 }
 
 }  // namespace
