@@ -125,7 +125,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   const std::string number = std::to_string(stage.number);
   finding.id = finding.cause + (stage.is_number ? "-stage-" + number : "-" + std::to_string(finding.scope.ranks[0]));
   if (stage.is_number) finding.scope.stage = stage.number;
-  finding.scope.function = why.function;
+  finding.scope.function = is_unnamed ? "" : why.function;
   finding.when = ClassifyWhen(excess, job.steps);
   finding.headline = (stage.is_number ? "stage " + number + ", " : "the stage of ") + Who(job, finding.scope);
   const bool some = finding.when.kind != report::WhenKind::kPersistent;
