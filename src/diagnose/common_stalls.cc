@@ -109,8 +109,10 @@ void FindNamed(const AnalysisInput& in, std::span<const size_t> ranks, CommonSta
   }
 }
 
-std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks, const std::vector<bool>& same) {
-  const Job& job = in.job;
+// `hole(step)`: how long it is.
+template <typename Hole>
+std::vector<Nanos> HolesBy(const Job& job, std::span<const size_t> ranks, const std::vector<bool>& same,
+                           const Hole& hole_of) {
   std::vector<std::vector<Nanos>> stretches, own;
   for (const size_t r : ranks) {
     stretches.emplace_back(job.num_steps(), 0);
@@ -118,7 +120,7 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks,
     for (size_t s = 0; s < job.num_steps(); ++s) {
       const pattern::Step* step = job.StepOf(r, s);
       if (step == nullptr) continue;
-      stretches.back()[s] = step->longest_stretch;
+      stretches.back()[s] = hole_of(*step);
       own.back()[s] = OwnTime(*step);
     }
   }
@@ -133,6 +135,22 @@ std::vector<Nanos> Holes(const AnalysisInput& in, std::span<const size_t> ranks,
     const bool alike = same[s] ? hole.middle >= least : hole.low >= least && hole.low * 5 >= hole.middle * 4;
     if (alike && SpreadAt(longer, s).middle * 2 >= hole.middle) out[s] = hole.middle;
   }
+  return out;
+}
+
+// Of a device a hole may be shorter than its longest kernel: then it shows by all that the device waits for its host.
+// In several steps that may be launches that come late, or waits for the device, which are looked for elsewhere.
+std::vector<Nanos> Holes(const Job& job, std::span<const size_t> ranks, const std::vector<bool>& same) {
+  std::vector<Nanos> out = HolesBy(job, ranks, same, [](const pattern::Step& step) { return step.longest_stretch; });
+  if (!job.ranks[ranks.front()].has_device) return out;
+  const std::vector<bool> any(job.num_steps(), false);  // no length of one hole is known
+  const std::vector<Nanos> idle = HolesBy(job, ranks, any, [](const pattern::Step& step) {
+    using pattern::WorkClass;
+    const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
+    return of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+  });
+  if (std::count_if(idle.begin(), idle.end(), [](Nanos x) { return x > 0; }) != 1) return out;
+  for (size_t s = 0; s < out.size(); ++s) out[s] = std::max(out[s], idle[s]);
   return out;
 }
 
@@ -158,7 +176,7 @@ CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> r
   CommonStalls out{std::vector<Nanos>(steps, 0), std::vector<Node>(steps, -1), std::vector<Nanos>(steps, 0)};
   if (ranks.size() < 2) return out;
   FindNamed(in, ranks, &out);
-  out.holes = Holes(in, ranks, same);
+  out.holes = Holes(in.job, ranks, same);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -92,6 +93,32 @@ TEST(CommonStalls, RanksOfOtherProgramsHaveToHaveTheSameHole) {
 TEST(CommonStalls, ThreeRanksMayHaveOneLengthByChance) {
   EXPECT_EQ(HolesOf(4, [](int) { return Ms(50); }), Only(Ms(30)));
   EXPECT_EQ(HolesOf(3, [](int) { return Ms(50); }), Only(0));
+}
+
+// Four devices; a step is kernels of 100 ms, the longest of them 10, 500 us behind the host, and in `in` `hole(rank)`.
+std::vector<Nanos> HolesOfDevices(const std::vector<size_t>& in, const std::function<Nanos(int rank)>& hole) {
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (size_t s = 0; s < kSteps; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      mesh.Compute(r, Ms(100));
+      const bool struck = std::find(in.begin(), in.end(), s) != in.end();
+      mesh.Work(r, pattern::WorkClass::kIdle, "(nothing recorded)", Us(500) + (struck ? hole(r) : 0));
+      mesh.StepOf(r).longest_stretch = Ms(10);
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const std::vector<size_t> all = {0, 1, 2, 3};
+  return FindCommonStalls(look.In(), all, StepsOfSameHole(look.job)).holes;
+}
+
+TEST(CommonStalls, OfDevicesAHoleMayBeShorterThanAKernel) {
+  EXPECT_EQ(HolesOfDevices({kStall}, [](int) { return Ms(2); }), Only(Ms(2)));
+  EXPECT_EQ(HolesOfDevices({kStall}, [](int) { return Us(400); }), Only(0));            // under half a per cent
+  EXPECT_EQ(HolesOfDevices({kStall}, [](int r) { return Ms(2 + r); }), Only(0));        // not alike
+  EXPECT_EQ(HolesOfDevices({kStall, kStall + 2}, [](int) { return Ms(2); }), Only(0));  // may be launches
 }
 
 }  // namespace
