@@ -56,21 +56,35 @@ bool Enters(const Job& job, size_t rank, const std::vector<char>& compared) {
   return compared[rank] != 0 && job.StepOf(rank, 0) != nullptr;
 }
 
-// How much later than the early ones of its peers each rank arrived at its first operation in a step (of the window's
-// first step, or behind it where there is none in it), by rank index; kNoValue where it has none,
-// or is not one of `compared`.
-std::vector<Nanos> LatenessAtFirst(const Job& job, size_t s, const std::vector<char>& compared) {
-  std::vector<Nanos> arrival(job.num_ranks(), kNoValue), late(job.num_ranks(), kNoValue);
+constexpr size_t kMostSteps = 16;  // so many tell what is usual
+
+// By axis step (kMostSteps at most) and rank index: when the rank arrived at its first operation in the step (in the
+// window's first step, or behind it where there is none in it); kNoValue where it has none, or is not one of `compared`.
+std::vector<std::vector<Nanos>> FirstArrivals(const Job& job, const std::vector<char>& compared) {
+  const size_t steps = std::min(job.num_steps(), kMostSteps);
+  std::vector<std::vector<Nanos>> out(steps, std::vector<Nanos>(job.num_ranks(), kNoValue));
   for (size_t r = 0; r < job.num_ranks(); ++r) {
     if (compared[r] == 0) continue;
     const trace::HostClock& clock = job.comms.clocks[static_cast<size_t>(job.comms.clock_of_rank[r])];
-    const int32_t step = job.step_index[r * job.num_steps() + s];
+    std::map<int32_t, size_t> axis;  // its own steps, but for the first
+    for (size_t s = 1; s < steps; ++s) {
+      if (const int32_t step = job.step_index[r * job.num_steps() + s]; step >= 0) axis[step] = s;
+    }
     for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
-      if (s == 0 ? instance.start < job.ranks[r].window_start : instance.step < 0 || instance.step != step) continue;
-      arrival[r] = Align(clock, instance.start);
-      break;
+      if (out[0][r] == kNoValue && instance.start >= job.ranks[r].window_start) out[0][r] = Align(clock, instance.start);
+      if (axis.empty() && out[0][r] != kNoValue) break;
+      const auto it = axis.find(instance.step);
+      if (it == axis.end()) continue;
+      out[it->second][r] = Align(clock, instance.start);
+      axis.erase(it);
     }
   }
+  return out;
+}
+
+// How much later than the early ones of its peers each rank arrived, by rank index; kNoValue where it did not.
+std::vector<Nanos> LatenessOf(const Job& job, const std::vector<Nanos>& arrival) {
+  std::vector<Nanos> late(job.num_ranks(), kNoValue);
   for (const std::vector<int32_t>& members : job.classes) {
     std::vector<Nanos> known;
     for (const int32_t r : members) {
@@ -102,11 +116,12 @@ struct Meeting {
 };
 
 std::vector<Meeting> FirstMeetings(const Job& job, bool places_tell, const std::vector<char>& compared) {
-  constexpr size_t kEnough = 3, kMostSteps = 16;
-  const std::vector<Nanos> late = LatenessAtFirst(job, 0, compared);
+  constexpr size_t kEnough = 3;
+  const std::vector<std::vector<Nanos>> arrivals = FirstArrivals(job, compared);
+  const std::vector<Nanos> late = LatenessOf(job, arrivals.front());
   std::vector<std::vector<Nanos>> others(job.num_ranks());
-  for (size_t s = 1; s < std::min(job.num_steps(), kMostSteps); ++s) {
-    const std::vector<Nanos> now = LatenessAtFirst(job, s, compared);
+  for (size_t s = 1; s < arrivals.size(); ++s) {
+    const std::vector<Nanos> now = LatenessOf(job, arrivals[s]);
     for (size_t r = 0; r < now.size(); ++r) {
       if (now[r] != kNoValue) others[r].push_back(now[r]);
     }
