@@ -2,6 +2,7 @@
 #include "diagnose/explain.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/excess.h"
@@ -168,10 +169,24 @@ std::string Abbreviated(const std::string& path) {
   return out;
 }
 
+// What a file lacks that breaks off is not what its rank did not do. Of none that have a step all stay: nobody does it.
+std::vector<Sample> WithTheirSteps(const Job& job, std::span<const Sample> references) {
+  std::vector<Sample> out;
+  for (const Sample& reference : references) {
+    Sample there{reference.rank, {}};
+    for (const size_t s : reference.steps) {
+      if (job.StepOf(reference.rank, s) != nullptr) there.steps.push_back(s);
+    }
+    if (!there.steps.empty()) out.push_back(std::move(there));
+  }
+  return out.empty() ? std::vector<Sample>(references.begin(), references.end()) : out;
+}
+
 }  // namespace
 
-Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> references,
+Explanation Explain(const Job& job, FunctionView* view, const Sample& mine, std::span<const Sample> all_references,
                     FunctionView::Node within, const WorkClasses& classes) {
+  const std::vector<Sample> references = WithTheirSteps(job, all_references);
   Explanation out;
   const auto here = ClassSums(job, mine);
   std::vector<std::array<Nanos, pattern::kWorkClasses>> there;

@@ -45,8 +45,8 @@ struct Sample {
 };
 
 // `references`: what `mine` is held against: the same steps of peers, or other steps of the same rank. Each is scaled
-// to the number of steps of `mine`; the median over them counts. `within`: a node whose excess is to be explained; -1 =
-// all of it. `classes`: the work it is about; other work counts as alike.
+// to the number of steps of `mine`, by the steps that it has; the median over them counts. `within`: a node whose
+// excess is to be explained; -1 = all of it. `classes`: the work it is about; other work counts as alike.
 [[nodiscard]] Explanation Explain(const Job& job, FunctionView* view, const Sample& mine,
                                   std::span<const Sample> references, FunctionView::Node within = -1,
                                   const WorkClasses& classes = kAllWork);

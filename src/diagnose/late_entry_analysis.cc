@@ -59,7 +59,8 @@ bool Enters(const Job& job, size_t rank, const std::vector<char>& compared) {
 constexpr size_t kMostSteps = 16;  // so many tell what is usual
 
 // By axis step (kMostSteps at most) and rank index: when the rank arrived at its first operation in the step (in the
-// window's first step, or behind it where there is none in it); kNoValue where it has none, or is not one of `compared`.
+// window's first step, or behind it where there is none in it); kNoValue where it has none, or is not one of
+// `compared`.
 std::vector<std::vector<Nanos>> FirstArrivals(const Job& job, const std::vector<char>& compared) {
   const size_t steps = std::min(job.num_steps(), kMostSteps);
   std::vector<std::vector<Nanos>> out(steps, std::vector<Nanos>(job.num_ranks(), kNoValue));
@@ -71,7 +72,8 @@ std::vector<std::vector<Nanos>> FirstArrivals(const Job& job, const std::vector<
       if (const int32_t step = job.step_index[r * job.num_steps() + s]; step >= 0) axis[step] = s;
     }
     for (const trace::CommInstance& instance : job.ranks[r].comms.instances) {
-      if (out[0][r] == kNoValue && instance.start >= job.ranks[r].window_start) out[0][r] = Align(clock, instance.start);
+      if (out[0][r] == kNoValue && instance.start >= job.ranks[r].window_start)
+        out[0][r] = Align(clock, instance.start);
       if (axis.empty() && out[0][r] != kNoValue) break;
       const auto it = axis.find(instance.step);
       if (it == axis.end()) continue;

@@ -42,9 +42,11 @@ bool RefineByFunction(const AnalysisInput& in, const Explanation& why, const std
   for (const size_t p : peers) others.push_back(series_of(p));
   Nanos worst = 0;
   for (size_t s = 0; s < mine.size(); ++s) {
-    std::vector<Nanos> values;
-    for (const auto& series : others) values.push_back(series[s]);
-    mine[s] -= Median(std::move(values));
+    std::vector<Nanos> values;  // of the peers that have the step: a file that breaks off says nothing of what follows
+    for (size_t k = 0; k < peers.size(); ++k) {
+      if (in.job.StepOf(peers[k], s) != nullptr) values.push_back(others[k][s]);
+    }
+    mine[s] = values.empty() ? 0 : mine[s] - Median(std::move(values));
     worst = std::max(worst, mine[s]);
   }
   const Nanos usual = MedianOfStruck(mine, (worst + 1) / 2);

@@ -55,7 +55,7 @@ bool IsBetweenCalls(const Explanation& why) {
 bool IsBehindLaunches(const Job& job, const Stage& stage, const std::vector<Stage>& stages,
                       const std::vector<Nanos>& excess) {
   const auto idle = [&](const Stage& of, size_t s) {
-    const size_t r = of.ranks.front();
+    const size_t r = of.speaker;
     const pattern::Step* step = job.StepOf(r, s);
     return step == nullptr || !job.ranks[r].has_device ? 0 : IdleBehindLaunches(job.ranks[r], *step);
   };
@@ -79,11 +79,11 @@ bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stag
   if (why.total <= 0 || why.by_class[c] * 10 < why.total * 6) return false;
   size_t struck = 0, mostly = 0;
   for (size_t s = 0; s < excess.size(); ++s) {
-    const pattern::Step* mine = job.StepOf(stage.ranks.front(), s);
+    const pattern::Step* mine = job.StepOf(stage.speaker, s);
     if (excess[s] <= 0 || mine == nullptr) continue;
     std::vector<Nanos> others;
     for (const Stage& other : stages) {
-      const pattern::Step* step = job.StepOf(other.ranks.front(), s);
+      const pattern::Step* step = job.StepOf(other.speaker, s);
       if (other.number != stage.number && step != nullptr) others.push_back(step->by_class[c]);
     }
     ++struck;
@@ -108,7 +108,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   }
   WorkClasses classes = kAllWork;
   classes[static_cast<size_t>(WorkClass::kInput)] = !without_waits;
-  const Explanation why = Explain(job, in.view, {stage.ranks.front(), steps}, references, -1, classes);
+  const Explanation why = Explain(job, in.view, {stage.speaker, steps}, references, -1, classes);
   Candidate candidate;
   report::Finding& finding = candidate.finding;
   // Layers are not cut differently by what a stage waits for its batches, or copies.
@@ -167,7 +167,7 @@ double SlownessOfCalls(const Job& job, const Stage& stage, const std::vector<Sta
   };
   std::vector<CallTimes> times;
   for (const Stage& other : stages) {
-    if (other.number != stage.number) times.push_back(times_of(other.ranks.front()));
+    if (other.number != stage.number) times.push_back(times_of(other.speaker));
   }
   const CallTimes others = TimesAmong(times, 0.5, 1);
   double least = std::numeric_limits<double>::infinity();
@@ -245,9 +245,9 @@ std::optional<Candidate> WithMoreLayers(const AnalysisInput& in, const Stage& st
   const Job& job = in.job;
   std::vector<size_t> others;
   for (const Stage& other : stages) {
-    if (other.number != stage.number) others.push_back(other.ranks.front());
+    if (other.number != stage.number) others.push_back(other.speaker);
   }
-  const MoreCalls more = CallsBeyond(job, stage.ranks.front(), others);
+  const MoreCalls more = CallsBeyond(job, stage.speaker, others);
   if (more.per_step * 50 < job.median_step) return std::nullopt;
   Candidate candidate = MakeCandidate(in, stage, stages, std::vector<Nanos>(job.num_steps(), more.per_step), true);
   report::Finding& finding = candidate.finding;
@@ -266,7 +266,7 @@ std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const
   constexpr size_t kLeastSteps = 2;
   const Job& job = in.job;
   const auto rises = [&](const Stage& of) {
-    std::vector<Nanos> by_step = ComputeByCalls(job, in.view, of.ranks.front());
+    std::vector<Nanos> by_step = ComputeByCalls(job, in.view, of.speaker);
     std::vector<Nanos> sorted = by_step;
     std::sort(sorted.begin(), sorted.end());
     for (Nanos& x : by_step) x -= sorted[(sorted.size() - 1) / 4];

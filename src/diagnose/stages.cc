@@ -21,6 +21,11 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
     stages[number].is_number = !in.job.coordinates[r].stage_unnumbered;
     stages[number].ranks.push_back(r);
   }
+  const auto steps_of = [&](size_t r) { return in.job.ranks[r].steps.size(); };
+  for (auto& [number, stage] : stages) {
+    stage.speaker = *std::max_element(stage.ranks.begin(), stage.ranks.end(),
+                                      [&](size_t a, size_t b) { return steps_of(a) < steps_of(b); });
+  }
   std::vector<Stage> out;
   for (auto& [number, stage] : stages) {
     for (size_t s = 0; s < in.job.num_steps(); ++s) {
@@ -39,9 +44,9 @@ std::vector<Stage> Stages(const AnalysisInput& in) {
 
 std::vector<Stage> WithoutWaits(const Job& job, std::vector<Stage> stages) {
   for (Stage& stage : stages) {
-    const pattern::RankPattern& rank = job.ranks[stage.ranks.front()];
+    const pattern::RankPattern& rank = job.ranks[stage.speaker];
     for (size_t s = 0; s < job.num_steps(); ++s) {
-      const pattern::Step* step = job.StepOf(stage.ranks.front(), s);
+      const pattern::Step* step = job.StepOf(stage.speaker, s);
       if (step == nullptr || stage.own[s] == kNoValue) continue;
       stage.own[s] -= step->by_class[static_cast<size_t>(WorkClass::kInput)];
       if (rank.has_device) stage.own[s] -= IdleBehindLaunches(rank, *step);
@@ -65,7 +70,7 @@ std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::v
 
 std::vector<Nanos> InputBeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
   const auto input = [&](const Stage& of, size_t s) {
-    const pattern::Step* step = job.StepOf(of.ranks.front(), s);
+    const pattern::Step* step = job.StepOf(of.speaker, s);
     return step == nullptr ? 0 : step->by_class[static_cast<size_t>(WorkClass::kInput)];
   };
   std::vector<Nanos> out;
