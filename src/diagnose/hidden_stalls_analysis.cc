@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
+#include "diagnose/common_steps.h"
 #include "diagnose/excess.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
@@ -45,7 +46,9 @@ std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
     for (size_t s = 0; s < job.num_steps(); ++s) {
       if (const Step* step = job.StepOf(r, s)) known.push_back(out[r][s] = LongestOf(job, *step));
     }
-    if (known.empty()) continue;
+    // Files are written lane by lane: of one that breaks off rows of a lane may lack in all steps, and seem a pause.
+    if (IsCut(job.ranks[r])) std::fill(out[r].begin(), out[r].end(), 0);
+    if (known.empty() || IsCut(job.ranks[r])) continue;
     std::sort(known.begin(), known.end());
     usual[r] = known[known.size() / 4];
     for (size_t i = 0; i < (known.size() + 1) / 2; ++i) away.push_back(known[i] - usual[r]);
@@ -56,7 +59,9 @@ std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
   std::vector<Nanos> of_class;
   for (const std::vector<int32_t>& members : job.classes) {
     std::vector<Nanos> values;
-    for (const int32_t r : members) values.push_back(usual[static_cast<size_t>(r)]);
+    for (const int32_t r : members) {
+      if (!IsCut(job.ranks[static_cast<size_t>(r)])) values.push_back(usual[static_cast<size_t>(r)]);
+    }
     of_class.push_back(values.size() > kLeastPeers ? Median(std::move(values)) : of_all);
   }
   for (size_t r = 0; r < job.num_ranks(); ++r) {

@@ -274,6 +274,16 @@ TEST(HiddenStalls, APauseIsCalledByWhereItIs) {
   EXPECT_EQ(cause(kBatch, 1), "slow-input");
 }
 
+TEST(HiddenStalls, OfAFileThatBreaksOffAPauseMayBeRowsThatLack) {
+  const Pauses pause = OnceOf(1, 4, {.length = Ms(60), .dry = Ms(20)});
+  EXPECT_EQ(Search({.pause = pause}).size(), 1U);
+  Look whole = Make({.pause = pause});
+  std::vector<pattern::RankPattern> ranks = whole.job.ranks;
+  ranks[1].log.Add(trace::ProblemKind::kRepaired, "truncated-tail", -1, "");
+  Look cut(std::move(ranks));
+  EXPECT_TRUE(cut.Run(RunHiddenStallsAnalysis).candidates.empty());
+}
+
 TEST(HiddenStalls, FewStepsSayNothing) {
   const auto found = [](int steps) {
     return Search({.pause = OnceOf(2, 2, {Ms(60), kNone, Ms(20)}), .steps = steps}).size();
