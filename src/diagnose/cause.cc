@@ -88,13 +88,21 @@ Cause SlowThroughout(const Explanation& why) {
 }
 
 Cause Paused(const CauseContext& context) {
-  return {
-      "paused-process", "",
-      "Nothing of the process ran for " + FormatDuration(context.longest_stretch) +
-          (context.when.kind == report::WhenKind::kOnce ? " in one piece" : " in all, each time in one piece") +
-          (context.stacks_recorded ? "" : "; without Python stacks a garbage collection looks the same"),
-      "look for what stops the process: a debugger or SIGSTOP, swapping, a container's CPU quota, garbage collection "
-      "(record stacks to tell)"};
+  // What stops a process does not wait for its steps.
+  const bool in_each_step = !context.stacks_recorded && IsSteady(context.when);
+  return {"paused-process", "",
+          "Nothing of the process ran for " + FormatDuration(context.longest_stretch) +
+              (context.when.kind == report::WhenKind::kOnce ? " in one piece"
+               : in_each_step                               ? " in all, in one piece in each step"
+                                                            : " in all, each time in one piece") +
+              (context.stacks_recorded ? ""
+               : in_each_step          ? ": without Python stacks a garbage collection, or any code, looks the same"
+                                       : "; without Python stacks a garbage collection looks the same"),
+          in_each_step
+              ? "record Python stacks (with_stack=True) to name the code; does it collect garbage or log in each "
+                "step?"
+              : "look for what stops the process: a debugger or SIGSTOP, swapping, a container's CPU quota, "
+                "garbage collection (record stacks to tell)"};
 }
 
 // A hole shorter than the longest kernel, or than a batch or a checkpoint takes, does not show as the longest stretch.

@@ -193,6 +193,14 @@ TEST(Repeats, HolesOfAStageAreThePausesOfItsRanks) {
   EXPECT_EQ(left("", {2}, 160), "ba");
   EXPECT_EQ(left("", {2, 3}, 100), "ba");
   EXPECT_EQ(left("f", {2}, 100), "ba");
+  // In one step of four, or of three, the stage is longer for something else.
+  const auto beside = [](std::vector<Nanos> excess) {
+    Candidate stage = Of("b", "slow-host-code", {2}, std::move(excess));
+    stage.against = HeldAgainst::kOtherStages;
+    return Left({stage, Of("a", "paused-process", {2}, {100, 100, 100, 0})});
+  };
+  EXPECT_EQ(beside({100, 100, 100, 100}), "a");
+  EXPECT_EQ(beside({100, 0, 100, 100}), "ba");
 }
 
 TEST(Repeats, APauseInAFunctionThatOnlyThisRankRunsIsThat) {
