@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "diagnose/analysis.h"
+#include "diagnose/balance.h"
 #include "diagnose/common_steps.h"
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
@@ -105,6 +106,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
     ++out.analyses_run;
   }
   DropRepeats(&found.candidates);
+  LeaveEvenShares(out.job, &found.candidates);
   Priced priced = PriceCandidates(out.job, std::move(found.candidates), options.threads);
   out.findings = std::move(priced.findings);
   out.all_removed_per_step = priced.all_removed_per_step;

@@ -295,8 +295,12 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   finding.confidence_reason = stall.of_all ? "most hosts in the same steps" : "most other ranks go on in these steps";
   const std::set<size_t> stalled(stall.ranks.begin(), stall.ranks.end());
   for (const size_t r : stall.ranks) {
-    const std::vector<size_t> peers = stall.of_all ? std::vector<size_t>() : SamplePeers(job, r, stalled);
     const std::vector<Nanos> dry = RunDry(in, stall, r);
+    if (stall.of_all) {
+      RemoveBeyondQuietSteps(job, r, dry, &candidate.edit);
+      continue;
+    }
+    const std::vector<size_t> peers = SamplePeers(job, r, stalled);
     if (peers.empty() && cause.name == "slow-input") {
       RemoveFromStepBegins(job, r, dry, &candidate.edit);
     } else {

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "diagnose/own_edit.h"
-#include "diagnose/peers.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
 
@@ -103,9 +102,7 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
       cost[s] = struck[s] ? rises->idle[s] : 0;
       candidate.excess[s] = std::max(candidate.excess[s], cost[s]);
     }
-    // All alike, none is held against another.
-    const std::vector<size_t> peers = ranks.size() > 1 ? std::vector<size_t>() : SamplePeers(job, rises->rank, {});
-    RemoveOwnTime(job, rises->rank, peers, cost, &candidate.edit);
+    RemoveBeyondQuietSteps(job, rises->rank, cost, &candidate.edit);
   }
   candidate.against = HeldAgainst::kOtherSteps;
   const Nanos idle = MiddleOf(ranks, struck, &Rises::idle), waits = MiddleOf(ranks, struck, &Rises::waits);

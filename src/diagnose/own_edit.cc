@@ -2,6 +2,8 @@
 #include "diagnose/own_edit.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "diagnose/excess.h"
 
@@ -11,6 +13,8 @@ using graph::Mark;
 using graph::MarkKind;
 
 namespace {
+
+constexpr size_t kEnoughSteps = 8;  // quiet ones, for a middle
 
 // The marks of one step of a chain, cut into segments that end with an arrival (the last one with the step).
 struct StepSegments {
@@ -39,13 +43,15 @@ StepSegments Cut(const Job& job, size_t rank, size_t axis_step) {
   return out;
 }
 
-// By segment: own time beyond that of the middle peer; 0 where there is none to compare with.
+// By segment: own time beyond that of the middle one of the others that are cut as often; 0 where there is none.
 std::vector<double> ExcessOver(const StepSegments& mine, const std::vector<StepSegments>& others) {
   std::vector<double> out(mine.own.size(), 0);
-  if (others.empty()) return out;
   for (size_t k = 0; k < out.size(); ++k) {
     std::vector<Nanos> values;
-    for (const StepSegments& other : others) values.push_back(other.own[k]);
+    for (const StepSegments& other : others) {
+      if (other.own.size() == mine.own.size()) values.push_back(other.own[k]);
+    }
+    if (values.empty()) return out;
     out[k] = static_cast<double>(mine.own[k] - Median(std::move(values)));
   }
   return out;
@@ -93,29 +99,63 @@ std::vector<double> Rises(const std::vector<double>& excess, double amount) {
   return out;
 }
 
+// Where most of `amount` is in one piece, as of a stall, it gives what it has, and then the next longest ones: what the
+// others vary by says nothing beside it. Empty where it is in none.
+std::vector<double> OnePiece(const std::vector<double>& excess, double amount) {
+  constexpr double kMost = 0.6;
+  std::vector<size_t> order(excess.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return excess[a] > excess[b]; });
+  if (order.empty() || excess[order.front()] < kMost * amount) return {};
+  std::vector<double> out(excess.size(), 0);
+  double left = amount;
+  for (const size_t k : order) {
+    out[k] = std::clamp(excess[k], 0.0, left);
+    left -= out[k];
+  }
+  return out;
+}
+
+// Takes off each segment of a step what it gives of `amount`; where none does, in proportion to their length.
+void Remove(const Job& job, const StepSegments& mine, std::vector<double> excess, Nanos amount,
+            replay::SegmentEdit* edit) {
+  if (std::all_of(excess.begin(), excess.end(), [](double x) { return x <= 0; })) {
+    excess = Proportional(mine.own, static_cast<double>(amount));
+  }
+  for (size_t k = 0; k < excess.size(); ++k) {
+    if (excess[k] <= 0 || mine.own[k] <= 0) continue;
+    const double keep = std::max(0.0, 1.0 - excess[k] / static_cast<double>(mine.own[k]));
+    for (const uint32_t m : mine.marks[k]) {
+      edit->own.push_back({m, static_cast<Nanos>(keep * static_cast<double>(job.graph.marks[m].Own()))});
+    }
+  }
+}
+
 }  // namespace
 
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit) {
   for (size_t s = 0; s < job.num_steps(); ++s) {
     if (amount[s] <= 0) continue;
-    const StepSegments mine = Cut(job, rank, s);
     std::vector<StepSegments> others;
-    for (const size_t p : peers) {
-      StepSegments cut = Cut(job, p, s);
-      if (cut.own.size() == mine.own.size()) others.push_back(std::move(cut));
-    }
-    std::vector<double> excess = Rises(ExcessOver(mine, others), static_cast<double>(amount[s]));
-    if (std::all_of(excess.begin(), excess.end(), [](double x) { return x <= 0; })) {
-      excess = Proportional(mine.own, static_cast<double>(amount[s]));
-    }
-    for (size_t k = 0; k < excess.size(); ++k) {
-      if (excess[k] <= 0 || mine.own[k] <= 0) continue;
-      const double keep = std::max(0.0, 1.0 - excess[k] / static_cast<double>(mine.own[k]));
-      for (const uint32_t m : mine.marks[k]) {
-        edit->own.push_back({m, static_cast<Nanos>(keep * static_cast<double>(job.graph.marks[m].Own()))});
-      }
-    }
+    for (const size_t p : peers) others.push_back(Cut(job, p, s));
+    const StepSegments mine = Cut(job, rank, s);
+    Remove(job, mine, Rises(ExcessOver(mine, others), static_cast<double>(amount[s])), amount[s], edit);
+  }
+}
+
+void RemoveBeyondQuietSteps(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit) {
+  std::vector<StepSegments> quiet;
+  for (size_t s = 0; s < job.num_steps() && quiet.size() < kEnoughSteps; ++s) {
+    if (amount[s] <= 0) quiet.push_back(Cut(job, rank, s));
+  }
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (amount[s] <= 0) continue;
+    const StepSegments mine = Cut(job, rank, s);
+    const std::vector<double> beyond = ExcessOver(mine, quiet);
+    std::vector<double> excess = OnePiece(beyond, static_cast<double>(amount[s]));
+    if (excess.empty()) excess = Rises(beyond, static_cast<double>(amount[s]));
+    Remove(job, mine, std::move(excess), amount[s], edit);
   }
 }
 

@@ -16,6 +16,10 @@ namespace headway::diagnose {
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit);
 
+// The same where all ranks take longer in some steps: held against the rank's own steps of which nothing goes, the
+// first eight of them. A piece that has most of `amount` is the one in which a stall lies: it gives first.
+void RemoveBeyondQuietSteps(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit);
+
 // Takes `amount[s]` (by axis step) off the steps of `rank`, from their begin on: what a batch needs before anything is
 // computed with it. O(marks of the rank).
 void RemoveFromStepBegins(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit);

@@ -251,6 +251,18 @@ std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
 
 namespace {
 
+// Two devices may happen to be slow in one kernel, as by what else they have in their caches.
+constexpr size_t kManyForOneKernel = 3;
+
+// One kernel or operator on many ranks: why it takes longer on some ranks only is what it is given. Of one host an
+// operator may be slow by what else the host does.
+bool IsOneKernelOfMany(const report::Finding& finding) {
+  if (finding.scope.ranks.size() < kManyForOneKernel || finding.scope.function.empty()) return false;
+  const bool is_operator = LeafOf(finding.scope.function).starts_with("aten::");
+  return finding.cause == "slow-device" ||
+         (finding.cause == "slow-host-code" && is_operator && finding.scope.hosts.size() != 1);
+}
+
 void TellAsImbalance(const std::string& reason, report::Finding* finding) {
   finding->cause = "data-imbalance";
   finding->id = "data-imbalance-" + std::to_string(finding->scope.ranks.front());
@@ -259,9 +271,6 @@ void TellAsImbalance(const std::string& reason, report::Finding* finding) {
 }
 
 }  // namespace
-
-// Two devices may happen to be slow in one kernel, as by what else they have in their caches.
-constexpr size_t kManyForOneKernel = 3;
 
 void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
@@ -290,16 +299,19 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
     Candidate& first = *alike.front()->candidate;
     const bool same_steps = AreOfSameSteps(alike);
     Join(job, alike, first.finding.cause, false, "");
-    report::Finding& finding = first.finding;
-    const bool one_kernel = finding.cause == "slow-device" && !finding.scope.function.empty() &&
-                            finding.scope.ranks.size() >= kManyForOneKernel;
-    if (same_steps) {
-      TellAsImbalance("All of them in the very same steps", &finding);
-    } else if (one_kernel) {
-      TellAsImbalance("On so many devices one kernel alone", &finding);
-    }
+    if (same_steps) TellAsImbalance("All of them in the very same steps", &first.finding);
   }
   DropJoined(parts, candidates);
+}
+
+void NameOneKernelOfMany(RankCandidates* candidates) {
+  for (auto& [rank, candidate] : *candidates) {
+    report::Finding& finding = candidate.finding;
+    if (!IsOneKernelOfMany(finding)) continue;
+    TellAsImbalance(
+        finding.cause == "slow-device" ? "On so many devices one kernel alone" : "On so many ranks one operator alone",
+        &finding);
+  }
 }
 
 // So many ranks in a row whose hosts are slow share one; loaders that are equally slow share a storage. Two are soon in
