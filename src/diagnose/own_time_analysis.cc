@@ -26,6 +26,7 @@
 #include "diagnose/scope.h"
 #include "diagnose/sibling_merge.h"
 #include "diagnose/suspects.h"
+#include "diagnose/uneven_work.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -371,7 +372,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::set<size_t> suspected;
   for (const Suspect& suspect : suspects) suspected.insert(suspect.rank);
   CompletePlaces(in.job, suspected, &all);
-  NameOneKernelOfMany(&all);
+  NameUnevenWork(in.job, &all);
   for (auto& [rank, candidate] : all) out->candidates.push_back(std::move(candidate));
   std::vector<RankId> lone;
   for (const std::vector<int32_t>& members : in.job.classes) {

@@ -14,6 +14,7 @@
 #include "diagnose/beyond_host.h"
 #include "diagnose/scope.h"
 #include "diagnose/siblings.h"
+#include "diagnose/uneven_work.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -156,11 +157,6 @@ bool AreOfSameSteps(const std::vector<Part*>& parts) {
   });
 }
 
-std::string LeafOf(const std::string& path) {
-  const size_t way = path.rfind(" > ");
-  return way == std::string::npos ? path : path.substr(way + 3);
-}
-
 // What causes of one kind have in common, one of these at least; empty = each stands for itself. One function that is
 // longer on several ranks is one matter (an expert with more tokens, on each of its replicas), and so is one habit of
 // the program.
@@ -249,29 +245,6 @@ std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
 
 }  // namespace
 
-namespace {
-
-// Two devices may happen to be slow in one kernel, as by what else they have in their caches.
-constexpr size_t kManyForOneKernel = 3;
-
-// One kernel or operator on many ranks: why it takes longer on some ranks only is what it is given. Of one host an
-// operator may be slow by what else the host does.
-bool IsOneKernelOfMany(const report::Finding& finding) {
-  if (finding.scope.ranks.size() < kManyForOneKernel || finding.scope.function.empty()) return false;
-  const bool is_operator = LeafOf(finding.scope.function).starts_with("aten::");
-  return finding.cause == "slow-device" ||
-         (finding.cause == "slow-host-code" && is_operator && finding.scope.hosts.size() != 1);
-}
-
-void TellAsImbalance(const std::string& reason, report::Finding* finding) {
-  finding->cause = "data-imbalance";
-  finding->id = "data-imbalance-" + std::to_string(finding->scope.ranks.front());
-  finding->sentence += " " + reason + ": by what they were given rather than by themselves.";
-  finding->suggestion = "balance what each rank gets in a step (tokens, sequence lengths, experts)";
-}
-
-}  // namespace
-
 void MergeAlike(const Job& job, RankCandidates* candidates) {
   std::vector<Part> parts;
   std::map<std::string, std::vector<size_t>> of_kind;
@@ -302,16 +275,6 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
     if (same_steps) TellAsImbalance("All of them in the very same steps", &first.finding);
   }
   DropJoined(parts, candidates);
-}
-
-void NameOneKernelOfMany(RankCandidates* candidates) {
-  for (auto& [rank, candidate] : *candidates) {
-    report::Finding& finding = candidate.finding;
-    if (!IsOneKernelOfMany(finding)) continue;
-    TellAsImbalance(
-        finding.cause == "slow-device" ? "On so many devices one kernel alone" : "On so many ranks one operator alone",
-        &finding);
-  }
 }
 
 // So many ranks in a row whose hosts are slow share one; loaders that are equally slow share a storage. Two are soon in

@@ -27,10 +27,6 @@ void MergeSiblings(const Job& job, RankCandidates* candidates);
 // for the device, pageable copies), about equally strong. Candidates may be of several ranks already.
 void MergeAlike(const Job& job, RankCandidates* candidates);
 
-// One kernel that is longer on three ranks and more, or without devices one operator, is told as imbalance: by what
-// they were given. After all that joins, which asks for the same cause.
-void NameOneKernelOfMany(RankCandidates* candidates);
-
 // Joins slow hosts that several classes or groups found, each for its own ranks, where together they name three
 // quarters of the host's ranks; where no file names its host, where they are three or more ranks in a row. There also
 // as many with equally slow input. Candidates may be of several ranks already.

@@ -8,6 +8,7 @@
 #include "diagnose/made_candidates.h"
 #include "diagnose/made_mesh.h"
 #include "diagnose/sibling_merge.h"
+#include "diagnose/uneven_work.h"
 
 namespace headway::diagnose {
 namespace {
@@ -45,24 +46,6 @@ TEST_F(SiblingMerge, OneKernelInTheVerySameStepsIsWhatItWasGiven) {
   EXPECT_EQ(cause({1, 4}), "slow-device");
 }
 
-// Without devices an operator is what a kernel is; code of the program's own may be slow on any rank.
-TEST_F(SiblingMerge, OneOperatorOfManyRanksIsWhatTheyWereGiven) {
-  const auto cause = [&](const std::string& function, const std::vector<size_t>& ranks) {
-    candidates_.clear();
-    for (const size_t r : ranks) {
-      Add(r, "slow-host-code", Ms(20));
-      candidates_.back().second.finding.scope.function = function;
-    }
-    MergeAlike(job_, &candidates_);
-    NameOneKernelOfMany(&candidates_);
-    EXPECT_EQ(candidates_.size(), 1U);
-    return candidates_[0].second.finding.cause;
-  };
-  EXPECT_EQ(cause("BmmBackward0 > aten::bmm", {1, 3, 5}), "data-imbalance");
-  EXPECT_EQ(cause("BmmBackward0 > aten::bmm", {1, 5}), "slow-host-code");
-  EXPECT_EQ(cause("train.py(90): log_metrics", {1, 3, 5}), "slow-host-code");
-}
-
 TEST_F(SiblingMerge, TwoPartsOfOneRankAreNoTwoRanks) {
   for (int k = 0; k < 2; ++k) {
     Add(1, "slow-host-code", Ms(20));
@@ -89,7 +72,7 @@ TEST_F(SiblingMerge, APairOfFunctionsIsItsLargerOne) {
   Add(7, "slow-device", Ms(20));
   pair(3, "copy", "softmax");
   MergeAlike(job_, &candidates_);
-  NameOneKernelOfMany(&candidates_);
+  NameUnevenWork(job_, &candidates_);
   ASSERT_EQ(candidates_.size(), 2U);
   EXPECT_EQ(candidates_[0].second.finding.scope.ranks, (std::vector<RankId>{1, 3, 5}));
   EXPECT_EQ(candidates_[0].second.finding.cause, "data-imbalance");  // one kernel alone on three devices

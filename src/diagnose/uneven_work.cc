@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/uneven_work.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace headway::diagnose {
+
+namespace {
+
+// Two devices may happen to be slow in one kernel, as by what else they have in their caches.
+constexpr size_t kManyForOneKernel = 3;
+
+// By rank index: whether it exchanges with all others of a group at once, as tokens go to their experts.
+std::vector<bool> ExchangesTokens(const Job& job) {
+  std::vector<bool> out(job.num_ranks(), false);
+  for (const trace::Collective& collective : job.comms.collectives) {
+    if (collective.op != trace::CommOp::kAllToAll) continue;
+    for (const trace::CollectiveMember& member : collective.members) {
+      out[static_cast<size_t>(member.rank_index)] = true;
+    }
+  }
+  return out;
+}
+
+bool AllExchange(const Job& job, const std::vector<bool>& exchanges, const std::vector<RankId>& ranks) {
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    if (!exchanges[r] && std::binary_search(ranks.begin(), ranks.end(), job.ranks[r].meta.rank)) return false;
+  }
+  return !ranks.empty();
+}
+
+bool IsKernel(const report::Finding& finding) {
+  return finding.cause == "slow-device" && !finding.scope.function.empty();
+}
+
+bool IsOperator(const report::Finding& finding) {
+  return finding.cause == "slow-host-code" && LeafOf(finding.scope.function).starts_with("aten::");
+}
+
+}  // namespace
+
+std::string LeafOf(const std::string& path) {
+  const size_t way = path.rfind(" > ");
+  return way == std::string::npos ? path : path.substr(way + 3);
+}
+
+void TellAsImbalance(const std::string& reason, report::Finding* finding) {
+  const bool one = finding->scope.ranks.size() == 1;
+  finding->cause = "data-imbalance";
+  finding->id = "data-imbalance-" + std::to_string(finding->scope.ranks.front());
+  finding->sentence += " " + reason + ": by what " + (one ? "it was" : "they were") + " given rather than by " +
+                       (one ? "itself." : "themselves.");
+  finding->suggestion = "balance what each rank gets in a step (tokens, sequence lengths, experts)";
+}
+
+void NameUnevenWork(const Job& job, RankCandidates* candidates) {
+  const std::vector<bool> exchanges = ExchangesTokens(job);
+  for (auto& [rank, candidate] : *candidates) {
+    report::Finding& finding = candidate.finding;
+    const bool is_kernel = IsKernel(finding);
+    if (!is_kernel && !IsOperator(finding)) continue;
+    const std::string what = is_kernel ? "one kernel alone" : "one operator alone";
+    // Of one host operators may be slow by what else the host does.
+    const bool is_many =
+        finding.scope.ranks.size() >= kManyForOneKernel && (is_kernel || finding.scope.hosts.size() != 1);
+    if (is_many) {
+      TellAsImbalance(std::string(is_kernel ? "On so many devices " : "On so many ranks ") + what, &finding);
+    } else if (AllExchange(job, exchanges, finding.scope.ranks)) {
+      TellAsImbalance("In a program that exchanges tokens " + what, &finding);
+    }
+  }
+}
+
+}  // namespace headway::diagnose
