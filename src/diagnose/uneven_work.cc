@@ -34,8 +34,11 @@ bool IsKernel(const report::Finding& finding) {
   return finding.cause == "slow-device" && !finding.scope.function.empty();
 }
 
+// PyTorch's own, or what autograd calls one: "aten::bmm", "BmmBackward0", "MyFunctionBackward".
 bool IsOperator(const report::Finding& finding) {
-  return finding.cause == "slow-host-code" && LeafOf(finding.scope.function).starts_with("aten::");
+  const std::string leaf = LeafOf(finding.scope.function);
+  return finding.cause == "slow-host-code" &&
+         (leaf.starts_with("aten::") || leaf.ends_with("Backward") || leaf.ends_with("Backward0"));
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ TEST(UnevenWork, AnExpertGetsMoreTokens) {
             "It is longer. In a program that exchanges tokens one kernel alone: by what it was given rather than by "
             "itself.");
   EXPECT_EQ(OfOneRank(CommOp::kAllToAll, "slow-host-code", "experts > aten::bmm").cause, "data-imbalance");
+  EXPECT_EQ(OfOneRank(CommOp::kAllToAll, "slow-host-code", "step > ExpertBackward").cause, "data-imbalance");
   EXPECT_EQ(OfOneRank(CommOp::kAllToAll, "slow-host-code", "train.py(9): log").cause, "slow-host-code");
   EXPECT_EQ(OfOneRank(CommOp::kAllToAll, "slow-device", "").cause, "slow-device");  // all kernels: the device
   EXPECT_EQ(OfOneRank(CommOp::kAllReduce, "slow-device", "bmm_experts").cause, "slow-device");
