@@ -12,6 +12,7 @@
 #include "diagnose/exchange_role.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
+#include "diagnose/transfer_start.h"
 #include "diagnose/when.h"
 
 namespace headway::diagnose {
@@ -28,19 +29,6 @@ constexpr Nanos kLongestStartOfHosts = kMillisecond;  // and processes a few hun
 constexpr int kSmallPercent = 1;                      // of the step: from here on worth a remark
 constexpr int kExposedPercent = 3;
 constexpr double kHardlyHidden = 0.85;  // share of the transfers that is exposed
-
-// Start of a transfer as the shortest one in the job shows it, over as many hosts: a few bytes take as long.
-Nanos ShortestTransfer(const Job& job, const std::vector<Channel>& channels, const Channel& like) {
-  std::vector<Nanos> times;
-  for (const Channel& channel : channels) {
-    if (channel.op != like.op || (channel.hosts.size() > 1) != (like.hosts.size() > 1)) continue;
-    for (const size_t c : channel.calls) times.push_back(TransferTime(job, c));
-  }
-  if (times.empty()) return 0;
-  const auto low = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 20);
-  std::nth_element(times.begin(), low, times.end());
-  return *low;
-}
 
 // Whether most calls take hardly longer than a transfer needs to start. Where all of a job are equally long the
 // shortest of them need not be a start.
@@ -79,15 +67,6 @@ struct SmallCalls {
   size_t usual = 0;  // calls of the middle step
 };
 
-Bytes MeanBytes(const Job& job, std::span<const size_t> calls) {
-  Bytes sum = 0;
-  for (const size_t c : calls) {
-    if (job.comms.collectives[c].bytes < 0) return -1;
-    sum += job.comms.collectives[c].bytes;
-  }
-  return calls.empty() ? -1 : sum / static_cast<Bytes>(calls.size());
-}
-
 // What the channel's steps have in common that are not cut into many more pieces than most.
 struct UsualCalls {
   size_t calls = 0;    // of the middle one
@@ -116,7 +95,8 @@ std::vector<size_t> StepsInPieces(const Job& job, const Channel& channel, size_t
   return out;
 }
 
-SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
+// `shortest` transfer of such calls; of that what a start takes.
+SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos shortest, Nanos start) {
   SmallCalls out{std::vector<Nanos>(job.num_steps(), 0), {}};
   const UsualCalls usual = UsualOf(job, channel);
   out.usual = usual.calls;
@@ -127,14 +107,14 @@ SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos start) {
     if (calls.size() < kManyCalls) continue;
     // The same in many more pieces than in other steps needs no size to be told: what it takes longer is known.
     const bool in_pieces = std::binary_search(pieces.begin(), pieces.end(), s);
-    const bool small = bytes * 4 <= kUsualBucket && (bytes >= 0 || AreShort(job, calls, start));
+    const bool small = bytes * 4 <= kUsualBucket && (bytes >= 0 || AreShort(job, calls, shortest));
     if (!in_pieces && !small) continue;
     const double fewer = 1 - (bytes < 0 ? static_cast<double>(kManyCalls) / static_cast<double>(calls.size())
                                         : static_cast<double>(bytes) / static_cast<double>(kUsualBucket));
-    const Nanos saved = small ? static_cast<Nanos>(fewer * static_cast<double>(start))
-                              : (channel.actual[s] - usual.transfer) / static_cast<Nanos>(calls.size());
-    if (saved * static_cast<Nanos>(calls.size()) * 100 < job.median_step * kSmallPercent) continue;
-    out.saved[s] = saved;
+    const Nanos longer = (channel.actual[s] - usual.transfer) / static_cast<Nanos>(calls.size());
+    const auto most = static_cast<Nanos>(fewer * static_cast<double>(shortest));
+    if ((small ? most : longer) * static_cast<Nanos>(calls.size()) * 100 < job.median_step * kSmallPercent) continue;
+    out.saved[s] = small ? static_cast<Nanos>(fewer * static_cast<double>(start)) : longer;
     if (in_pieces) out.pieces.push_back(s);
     out.calls += calls.size();
     out.bytes = out.struck == 0 ? bytes : std::max(out.bytes, bytes);
@@ -170,8 +150,9 @@ void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& ranks, co
 void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
   const Job& job = in.job;
   const Channel& first = *family.front();
-  const Nanos start = ShortestTransfer(job, in.channels, first);
-  const SmallCalls small = SmallCallsOf(job, first, start);
+  const Nanos shortest = ShortestTransfer(job, in.channels, first);
+  const Nanos start = StartOf(job, in.channels, first, shortest);
+  const SmallCalls small = SmallCallsOf(job, first, shortest, start);
   if (small.struck == 0 || (!role_known && small.pieces.size() < small.struck)) return;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
@@ -211,7 +192,7 @@ void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, 
   finding.sentence = travel + "; each pays about " + FormatDuration(start) + " before data move" +
                      (known ? "." : ", and hardly takes longer (no sizes are written).");
   finding.suggestion = "larger buckets (DDP: bucket_cap_mb; FSDP: wrap larger modules)";
-  finding.confidence_reason = "what fewer calls bring is estimated from the shortest transfers of this job";
+  finding.confidence_reason = "what fewer calls bring is estimated from the other transfers of this job";
   const int64_t enough =
       known ? std::max<int64_t>(1, calls * small.bytes / kUsualBucket) : static_cast<int64_t>(kManyCalls);
   finding.evidence.push_back(
