@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "diagnose/own_edit.h"
+#include "diagnose/peers.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
 
@@ -92,6 +93,8 @@ Nanos MiddleOf(const std::vector<const Rises*>& ranks, const std::vector<bool>& 
 }
 
 Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, const std::vector<bool>& struck) {
+  const Nanos idle = MiddleOf(ranks, struck, &Rises::idle), waits = MiddleOf(ranks, struck, &Rises::waits);
+  const bool is_sync = waits >= kManyWaits;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
   std::vector<size_t> members;
@@ -102,11 +105,15 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
       cost[s] = struck[s] ? rises->idle[s] : 0;
       candidate.excess[s] = std::max(candidate.excess[s], cost[s]);
     }
-    RemoveBeyondQuietSteps(job, rises->rank, cost, &candidate.edit);
+    if (is_sync) {
+      // Of all ranks as evenly spread as what they compute: none is held against another.
+      const std::vector<size_t> peers = ranks.size() > 1 ? std::vector<size_t>() : SamplePeers(job, rises->rank, {});
+      RemoveOwnTime(job, rises->rank, peers, cost, &candidate.edit);
+    } else {
+      RemoveBeyondQuietSteps(job, rises->rank, cost, &candidate.edit);
+    }
   }
   candidate.against = HeldAgainst::kOtherSteps;
-  const Nanos idle = MiddleOf(ranks, struck, &Rises::idle), waits = MiddleOf(ranks, struck, &Rises::waits);
-  const bool is_sync = waits >= kManyWaits;
   report::Finding& finding = candidate.finding;
   finding.cause = is_sync ? "hidden-sync" : "launch-bound";
   FillScope(job, members, &finding.scope);
