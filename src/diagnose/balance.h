@@ -10,8 +10,8 @@
 namespace headway::diagnose {
 
 // Of data-imbalance of named ranks: leaves them, in what the candidate's edit takes off own time, what every rank of
-// their programs has where it is shared out evenly. k ranks of n that each have x more than the others keep k / n of x.
-// (of imbalance that moves each step has another rank; there nothing is known of what the others had less)
+// their programs has where it is shared out evenly: k ranks that each have x more than the others of the n that run
+// their programs keep k / n of x. Imbalance that moves names no ranks and is left as it is.
 void LeaveEvenShares(const Job& job, std::vector<Candidate>* candidates);
 
 }  // namespace headway::diagnose

@@ -150,6 +150,9 @@ void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& ranks, co
 void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
   const Job& job = in.job;
   const Channel& first = *family.front();
+  bool many = false;
+  for (size_t s = 0; s < job.num_steps(); ++s) many = many || first.CallsOf(s).size() >= kManyCalls;
+  if (!many) return;  // before all transfers of the job are looked at
   const Nanos shortest = ShortestTransfer(job, in.channels, first);
   const Nanos start = StartOf(job, in.channels, first, shortest);
   const SmallCalls small = SmallCallsOf(job, first, shortest, start);

@@ -294,15 +294,17 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = stall.of_all ? "most hosts in the same steps" : "most other ranks go on in these steps";
   const std::set<size_t> stalled(stall.ranks.begin(), stall.ranks.end());
+  std::vector<size_t> quiet;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (stall.pause[s] == 0) quiet.push_back(s);
+  }
   for (const size_t r : stall.ranks) {
     const std::vector<Nanos> dry = RunDry(in, stall, r);
-    if (stall.of_all) {
-      RemoveBeyondQuietSteps(job, r, dry, &candidate.edit);
-      continue;
-    }
-    const std::vector<size_t> peers = SamplePeers(job, r, stalled);
+    const std::vector<size_t> peers = stall.of_all ? std::vector<size_t>() : SamplePeers(job, r, stalled);
     if (peers.empty() && cause.name == "slow-input") {
       RemoveFromStepBegins(job, r, dry, &candidate.edit);
+    } else if (stall.of_all) {
+      RemoveBeyondQuietSteps(job, r, dry, quiet, &candidate.edit);
     } else {
       RemoveOwnTime(job, r, peers, dry, &candidate.edit);
     }

@@ -97,7 +97,10 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
   const bool is_sync = waits >= kManyWaits;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
-  std::vector<size_t> members;
+  std::vector<size_t> members, quiet;
+  for (size_t s = 0; s < struck.size(); ++s) {
+    if (!struck[s]) quiet.push_back(s);
+  }
   for (const Rises* rises : ranks) {
     members.push_back(rises->rank);
     std::vector<Nanos> cost(job.num_steps(), 0);
@@ -110,7 +113,7 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
       const std::vector<size_t> peers = ranks.size() > 1 ? std::vector<size_t>() : SamplePeers(job, rises->rank, {});
       RemoveOwnTime(job, rises->rank, peers, cost, &candidate.edit);
     } else {
-      RemoveBeyondQuietSteps(job, rises->rank, cost, &candidate.edit);
+      RemoveBeyondQuietSteps(job, rises->rank, cost, quiet, &candidate.edit);
     }
   }
   candidate.against = HeldAgainst::kOtherSteps;

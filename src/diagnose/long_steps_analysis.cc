@@ -201,7 +201,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const LongSteps& steps, const C
   candidate.against = HeldAgainst::kOtherSteps;
   candidate.at_most_info = !IsClaimed(cause.name);
   for (const LongSteps::Stage& stage : steps.stages) {
-    for (const size_t r : stage.ranks) RemoveBeyondQuietSteps(job, r, stage.cost, &candidate.edit);
+    for (const size_t r : stage.ranks) RemoveBeyondQuietSteps(job, r, stage.cost, steps.quiet, &candidate.edit);
   }
   return candidate;
 }

@@ -2,6 +2,7 @@
 #include "diagnose/own_edit.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -14,7 +15,7 @@ using graph::MarkKind;
 
 namespace {
 
-constexpr size_t kEnoughSteps = 8;  // quiet ones, for a middle
+constexpr size_t kEnoughSteps = 8;  // quiet ones that are cut alike, for a middle
 
 // The marks of one step of a chain, cut into segments that end with an arrival (the last one with the step).
 struct StepSegments {
@@ -144,10 +145,13 @@ void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers
   }
 }
 
-void RemoveBeyondQuietSteps(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit) {
+void RemoveBeyondQuietSteps(const Job& job, size_t rank, const std::vector<Nanos>& amount,
+                            std::span<const size_t> quiet_steps, replay::SegmentEdit* edit) {
   std::vector<StepSegments> quiet;
-  for (size_t s = 0; s < job.num_steps() && quiet.size() < kEnoughSteps; ++s) {
-    if (amount[s] <= 0) quiet.push_back(Cut(job, rank, s));
+  std::map<size_t, size_t> cut_so;  // by number of pieces: how many steps are
+  for (const size_t s : quiet_steps) {
+    StepSegments cut = Cut(job, rank, s);
+    if (!cut.own.empty() && ++cut_so[cut.own.size()] <= kEnoughSteps) quiet.push_back(std::move(cut));
   }
   for (size_t s = 0; s < job.num_steps(); ++s) {
     if (amount[s] <= 0) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "diagnose/job.h"
@@ -16,9 +17,11 @@ namespace headway::diagnose {
 void RemoveOwnTime(const Job& job, size_t rank, const std::vector<size_t>& peers, const std::vector<Nanos>& amount,
                    replay::SegmentEdit* edit);
 
-// The same where all ranks take longer in some steps: held against the rank's own steps of which nothing goes, the
-// first eight of them. A piece that has most of `amount` is the one in which a stall lies: it gives first.
-void RemoveBeyondQuietSteps(const Job& job, size_t rank, const std::vector<Nanos>& amount, replay::SegmentEdit* edit);
+// The same where all ranks take longer in some steps: held against the rank's own `quiet_steps` (axis steps; the first
+// eight that are cut as often). A piece that has most of `amount` is the one in which a stall lies: it gives first.
+// O(marks of the rank).
+void RemoveBeyondQuietSteps(const Job& job, size_t rank, const std::vector<Nanos>& amount,
+                            std::span<const size_t> quiet_steps, replay::SegmentEdit* edit);
 
 // Takes `amount[s]` (by axis step) off the steps of `rank`, from their begin on: what a batch needs before anything is
 // computed with it. O(marks of the rank).

@@ -115,19 +115,21 @@ bool IsStageOnHost(const Candidate& host, const Candidate& stage) {
          CostsAsMuch(host, stage);
 }
 
-// What a stage takes longer where nothing is recorded is the holes that are told of its ranks; in a step or two of its
-// own it may be longer for something else.
+// What a stage takes longer where nothing is recorded is the holes that are told of its ranks, if they are most of it.
 bool IsHolesOf(const Candidate& pause, const Candidate& stage) {
-  size_t struck = 0, told = 0;
-  for (size_t s = 0; s < std::min(pause.excess.size(), stage.excess.size()); ++s) {
-    if (stage.excess[s] <= 0) continue;
-    struck += 1;
-    told += 2 * stage.excess[s] <= 3 * pause.excess[s] ? 1 : 0;
-  }
   const report::Finding& finding = stage.finding;
-  return pause.finding.cause == "paused-process" && finding.cause == "slow-host-code" &&
-         finding.scope.function.empty() && stage.against == HeldAgainst::kOtherStages &&
-         finding.scope.ranks == pause.finding.scope.ranks && told > 0 && told * 4 >= struck * 3;
+  if (pause.finding.cause != "paused-process" || finding.cause != "slow-host-code" || !finding.scope.function.empty() ||
+      stage.against != HeldAgainst::kOtherStages || finding.scope.ranks != pause.finding.scope.ranks) {
+    return false;
+  }
+  Nanos sum = 0, told = 0;
+  for (size_t s = 0; s < std::min(pause.excess.size(), stage.excess.size()); ++s) {
+    const Nanos x = std::max<Nanos>(0, stage.excess[s]);
+    const Nanos part = pause.against == HeldAgainst::kOtherSteps ? 2 : 1;
+    sum += x;
+    told += 2 * part * x <= 3 * pause.excess[s] ? x : 0;
+  }
+  return told > 0 && told * 4 >= sum * 3;
 }
 
 // Of own time that both take away the more; neither knows of the other. These causes change own time only.

@@ -193,7 +193,7 @@ TEST(Repeats, HolesOfAStageAreThePausesOfItsRanks) {
   EXPECT_EQ(left("", {2}, 160), "ba");
   EXPECT_EQ(left("", {2, 3}, 100), "ba");
   EXPECT_EQ(left("f", {2}, 100), "ba");
-  // In one step of four, or of three, the stage is longer for something else.
+  // In a step of its own the stage is longer for something else: by a quarter of it all, by a third, by most.
   const auto beside = [](std::vector<Nanos> excess) {
     Candidate stage = Of("b", "slow-host-code", {2}, std::move(excess));
     stage.against = HeldAgainst::kOtherStages;
@@ -201,6 +201,7 @@ TEST(Repeats, HolesOfAStageAreThePausesOfItsRanks) {
   };
   EXPECT_EQ(beside({100, 100, 100, 100}), "a");
   EXPECT_EQ(beside({100, 0, 100, 100}), "ba");
+  EXPECT_EQ(beside({100, 100, 100, 1000}), "ba");  // most of it is something else
 }
 
 TEST(Repeats, APauseInAFunctionThatOnlyThisRankRunsIsThat) {

@@ -20,8 +20,9 @@ constexpr Nanos kLeastOfHosts = 50 * kMicrosecond;
 bool LeavesHost(const Channel& channel) { return channel.hosts.size() > 1; }
 
 // Bytes that pass each link.
-double Moved(const Channel& channel, Bytes bytes) {
-  const auto n = static_cast<double>(std::max<size_t>(2, channel.ranks.size()));
+double Moved(const Job& job, const Channel& channel, Bytes bytes) {
+  const auto n =
+      static_cast<double>(std::max<size_t>(2, job.comms.groups[static_cast<size_t>(channel.group)].ranks.size()));
   const double round = (n - 1) / n;
   const double times = channel.op == CommOp::kAllReduce                                           ? 2 * round
                        : channel.op == CommOp::kAllGather || channel.op == CommOp::kReduceScatter ? round
@@ -64,19 +65,23 @@ Nanos StartOf(const Job& job, const std::vector<Channel>& channels, const Channe
       const Nanos time = TransferTime(job, c);
       if (of_call < 0 || time <= 0) continue;
       if (channel.op == like.op && of_call * kTiny <= bytes) tiny.push_back(time);
-      if (of_call >= kLarger * bytes) rates.push_back(Moved(channel, of_call) / static_cast<double>(time));
+      if (of_call >= kLarger * bytes) rates.push_back(Moved(job, channel, of_call) / static_cast<double>(time));
     }
   }
   const Nanos least = job.ranks.front().has_device ? kLeastOfDevices : kLeastOfHosts;
-  Nanos start = shortest;
-  if (!rates.empty()) {
-    // The quicker ones: others share their links.
-    const auto quick = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() * 9 / 10);
-    std::nth_element(rates.begin(), quick, rates.end());
-    start = std::max(least, shortest - static_cast<Nanos>(Moved(like, bytes) / *quick));
+  if (tiny.size() >= kEnoughTiny) return std::clamp(Median(std::move(tiny)), std::min(least, shortest), shortest);
+  if (rates.empty()) return shortest;
+  // The quicker ones: others share their links.
+  const auto quick = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() * 9 / 10);
+  std::nth_element(rates.begin(), quick, rates.end());
+  std::vector<Nanos> rest;
+  for (const size_t c : like.calls) {
+    rest.push_back(TransferTime(job, c) -
+                   static_cast<Nanos>(Moved(job, like, job.comms.collectives[c].bytes) / *quick));
   }
-  if (tiny.size() >= kEnoughTiny) start = std::max(least, std::min(start, Median(std::move(tiny))));
-  return std::min(start, shortest);
+  const auto low = rest.begin() + static_cast<std::ptrdiff_t>(rest.size() / 20);
+  std::nth_element(rest.begin(), low, rest.end());
+  return std::clamp(*low, std::min(least, shortest), shortest);
 }
 
 }  // namespace headway::diagnose

@@ -44,6 +44,27 @@ TEST(StartOf, TinyOnesAreHardlyMoreThanTheirStart) {
   EXPECT_EQ(StartBeside(CommOp::kAllGather, 4, Us(25)), Us(130));        // nor is another operation the same
 }
 
+TEST(StartOf, EachCallGivesWhatItsOwnPayloadTakes) {
+  // Buckets of 1 MB and 130 us, and of 8 MB and 830 us, beside 100 MB at 15 GB/s: 30 us are left of either. Of the
+  // shortest by the mean payload less than nothing would be.
+  MadeMesh mesh({.ranks = 4});
+  const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(10));
+    for (int k = 0; k < 4; ++k) {
+      mesh.Meet(dp, CommOp::kAllReduce, 1'000'000, Us(130));
+      mesh.Meet(dp, CommOp::kAllReduce, 8'000'000, Us(830));
+    }
+    mesh.Meet(dp, CommOp::kAllReduce, 100'000'000, Ms(10));
+  }
+  const Job job = JoinJob(mesh.Make());
+  const std::vector<Channel> channels = CollectChannels(job);
+  Channel like = channels.front();
+  std::erase_if(like.calls, [&](size_t c) { return job.comms.collectives[c].bytes > 8'000'000; });
+  EXPECT_NEAR(static_cast<double>(StartOf(job, channels, like, Us(130))), 30e3, 100);
+}
+
 TEST(StartOf, WithoutSizesOrOthersItIsAllOfTheShortest) {
   EXPECT_EQ(StartBeside(CommOp::kAllReduce, -1, Ms(10)), Us(130));
   EXPECT_EQ(StartBeside(CommOp::kAllReduce, 1'000'000, Us(130)), Us(130));

@@ -2,6 +2,7 @@
 #include "diagnose/uneven_work.h"
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 namespace headway::diagnose {
@@ -35,10 +36,21 @@ bool IsKernel(const report::Finding& finding) {
 }
 
 // PyTorch's own, or what autograd calls one: "aten::bmm", "BmmBackward0", "MyFunctionBackward".
-bool IsOperator(const report::Finding& finding) {
+bool IsOperatorName(const std::string& path) {
+  std::string leaf = LeafOf(path);
+  if (leaf.starts_with("aten::")) return true;
+  while (!leaf.empty() && std::isdigit(static_cast<unsigned char>(leaf.back())) != 0) leaf.pop_back();
+  return leaf.ends_with("Backward");
+}
+
+// Without devices: beside one, how long the host is in an operator says nothing of what the operator is given. What no
+// other rank runs is no share of something, but for the products of an expert that gets all tokens.
+bool IsOperator(const Job& job, size_t rank, const Candidate& candidate) {
+  const report::Finding& finding = candidate.finding;
+  if (finding.cause != "slow-host-code" || job.ranks[rank].has_device) return false;
   const std::string leaf = LeafOf(finding.scope.function);
-  return finding.cause == "slow-host-code" &&
-         (leaf.starts_with("aten::") || leaf.ends_with("Backward") || leaf.ends_with("Backward0"));
+  return IsOperatorName(finding.scope.function) && (candidate.other.empty() || IsOperatorName(candidate.other)) &&
+         (!candidate.only_here || leaf.find("mm") != std::string::npos || leaf.starts_with("Mm"));
 }
 
 }  // namespace
@@ -50,8 +62,11 @@ std::string LeafOf(const std::string& path) {
 
 void TellAsImbalance(const std::string& reason, report::Finding* finding) {
   const bool one = finding->scope.ranks.size() == 1;
+  // The rest of the id stays: a rank may have several findings of a cause.
+  const std::string rest =
+      finding->id.starts_with(finding->cause) ? finding->id.substr(finding->cause.size()) : "-" + finding->id;
   finding->cause = "data-imbalance";
-  finding->id = "data-imbalance-" + std::to_string(finding->scope.ranks.front());
+  finding->id = finding->cause + rest;
   finding->sentence += " " + reason + ": by what " + (one ? "it was" : "they were") + " given rather than by " +
                        (one ? "itself." : "themselves.");
   finding->suggestion = "balance what each rank gets in a step (tokens, sequence lengths, experts)";
@@ -62,11 +77,13 @@ void NameUnevenWork(const Job& job, RankCandidates* candidates) {
   for (auto& [rank, candidate] : *candidates) {
     report::Finding& finding = candidate.finding;
     const bool is_kernel = IsKernel(finding);
-    if (!is_kernel && !IsOperator(finding)) continue;
-    const std::string what = is_kernel ? "one kernel alone" : "one operator alone";
-    // Of one host operators may be slow by what else the host does.
+    if (!is_kernel && !IsOperator(job, rank, candidate)) continue;
+    const std::string what = (candidate.other.empty() ? "one " : "two ") +
+                             std::string(is_kernel ? "kernel" : "operator") +
+                             (candidate.other.empty() ? " alone" : "s alone");
+    // Of one host, or where hosts are not known, operators may be slow by what else the host does.
     const bool is_many =
-        finding.scope.ranks.size() >= kManyForOneKernel && (is_kernel || finding.scope.hosts.size() != 1);
+        finding.scope.ranks.size() >= kManyForOneKernel && (is_kernel || finding.scope.hosts.size() > 1);
     if (is_many) {
       TellAsImbalance(std::string(is_kernel ? "On so many devices " : "On so many ranks ") + what, &finding);
     } else if (AllExchange(job, exchanges, finding.scope.ranks)) {

@@ -14,9 +14,9 @@ namespace headway::diagnose {
 // Makes imbalance of a finding; `reason` becomes the begin of a sentence.
 void TellAsImbalance(const std::string& reason, report::Finding* finding);
 
-// One kernel, or without devices one operator, that alone is longer on three ranks and more, or on any rank of a
-// program that exchanges tokens (all-to-all), is told as imbalance. To be called when all that is alike is joined, as
-// that asks for the same cause. O(members of collectives).
+// One kernel, or without devices one operator, that alone (or with a second one) is longer on three ranks and more (of
+// operators: of several hosts), or on any rank of a program that exchanges tokens (all-to-all), is told as imbalance.
+// To be called when all that is alike is joined, as that asks for the same cause. O(members of collectives).
 void NameUnevenWork(const Job& job, RankCandidates* candidates);
 
 }  // namespace headway::diagnose
