@@ -62,15 +62,9 @@ bool Proportional(const Explanation& why) {
 // On a device job host functions are a small part of the step: what input takes, and what the device waits for the
 // host otherwise, each several times what they are on the peers.
 bool HostIsSlowThroughout(const Explanation& why) {
-  const auto at = [](const std::array<Nanos, pattern::kWorkClasses>& sums, WorkClass c) {
-    return sums[static_cast<size_t>(c)];
-  };
-  const auto rest = [&](const std::array<Nanos, pattern::kWorkClasses>& sums) {
-    return at(sums, WorkClass::kHost) + at(sums, WorkClass::kRuntime) + at(sums, WorkClass::kIdle);
-  };
-  const Nanos input = at(why.by_class, WorkClass::kInput);
-  const Nanos other = rest(why.by_class);
-  return input > 2 * at(why.peers_by_class, WorkClass::kInput) && other > 2 * rest(why.peers_by_class) &&
+  constexpr auto kInput = static_cast<size_t>(WorkClass::kInput);
+  const Nanos input = why.by_class[kInput], other = BehindHost(why.by_class);
+  return input > 2 * why.peers_by_class[kInput] && other > 2 * BehindHost(why.peers_by_class) &&
          input * 5 > why.total && other * 5 > why.total && (input + other) * 10 > why.total * 7;
 }
 

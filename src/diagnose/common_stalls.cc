@@ -7,6 +7,7 @@
 
 #include "diagnose/cause.h"
 #include "diagnose/excess.h"
+#include "diagnose/work_classes.h"
 
 namespace headway::diagnose {
 
@@ -144,11 +145,8 @@ std::vector<Nanos> Holes(const Job& job, std::span<const size_t> ranks, const st
   std::vector<Nanos> out = HolesBy(job, ranks, same, [](const pattern::Step& step) { return step.longest_stretch; });
   if (!job.ranks[ranks.front()].has_device) return out;
   const std::vector<bool> any(job.num_steps(), false);  // no length of one hole is known
-  const std::vector<Nanos> idle = HolesBy(job, ranks, any, [](const pattern::Step& step) {
-    using pattern::WorkClass;
-    const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
-    return of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
-  });
+  const std::vector<Nanos> idle =
+      HolesBy(job, ranks, any, [](const pattern::Step& step) { return BehindHost(step.by_class); });
   if (std::count_if(idle.begin(), idle.end(), [](Nanos x) { return x > 0; }) != 1) return out;
   for (size_t s = 0; s < out.size(); ++s) out[s] = std::max(out[s], idle[s]);
   return out;

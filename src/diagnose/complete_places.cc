@@ -55,14 +55,10 @@ std::vector<size_t> Missing(const Job& job, const Places& places, const std::set
 void CompletePlaces(const Job& job, const std::set<size_t>& suspects, RankCandidates* candidates) {
   for (auto& [first, candidate] : *candidates) {
     report::Finding& finding = candidate.finding;
-    std::vector<size_t> ranks;
+    if (finding.scope.ranks.size() < kLeastPrograms) continue;
+    std::vector<size_t> ranks = RanksOf(job, finding.scope);
     Places places;
-    for (size_t r = 0; r < job.num_ranks() && finding.scope.ranks.size() >= kLeastPrograms; ++r) {
-      const auto& named = finding.scope.ranks;
-      if (!std::binary_search(named.begin(), named.end(), job.ranks[r].meta.rank)) continue;
-      ranks.push_back(r);
-      places[job.peer_class[r]].insert(PlaceOf(job, r));
-    }
+    for (const size_t r : ranks) places[job.peer_class[r]].insert(PlaceOf(job, r));
     if (places.size() < kLeastPrograms) continue;
     const std::vector<size_t> missing = Missing(job, places, suspects);
     if (missing.empty()) continue;

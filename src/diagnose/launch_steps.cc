@@ -10,6 +10,7 @@
 #include "diagnose/peers.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
+#include "diagnose/work_classes.h"
 
 namespace headway::diagnose {
 
@@ -147,8 +148,7 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
 }  // namespace
 
 Nanos IdleBehindLaunches(const pattern::RankPattern& rank, const pattern::Step& step) {
-  const auto of = [&step](WorkClass c) { return step.by_class[static_cast<size_t>(c)]; };
-  const Nanos idle = of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+  const Nanos idle = BehindHost(step.by_class);
   const bool many = step.longest_stretch_function < 0 || step.longest_stretch * 2 < idle ||
                     !IsHostWork(rank, step.longest_stretch_function);
   return step.device_rows > 50 && step.launches * 2 >= step.device_rows && many ? idle : 0;

@@ -59,5 +59,17 @@ TEST(Price, OfTwoPartsTheOneThatGainsMostCounts) {
   EXPECT_NEAR(static_cast<double>(priced.all_removed_per_step), 30e6, 10);
 }
 
+TEST(Price, ALastingRemarkOnDevicesNeedsAQuarterOfAPerCentWhereItIsClear) {
+  // 0.3 ms of steps of 101: below half a per cent. Six times the noise it is worth a remark, three times it is not.
+  const Job job = TwoParts(Us(300));
+  const auto told = [&](Nanos noise) {
+    Candidate candidate = SlowRank(job, 1, 0, Us(300));
+    candidate.noise = noise;
+    return PriceCandidates(job, {candidate}).findings.size();
+  };
+  EXPECT_EQ(told(Us(50)), 1U);
+  EXPECT_EQ(told(Us(100)), 0U);
+}
+
 }  // namespace
 }  // namespace headway::diagnose

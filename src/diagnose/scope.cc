@@ -19,6 +19,14 @@ void FillScope(const Job& job, std::span<const size_t> members, report::Scope* s
   scope->hosts.assign(hosts.begin(), hosts.end());
 }
 
+std::vector<size_t> RanksOf(const Job& job, const report::Scope& scope) {
+  std::vector<size_t> out;
+  for (size_t r = 0; r < job.num_ranks() && !scope.ranks.empty(); ++r) {
+    if (std::binary_search(scope.ranks.begin(), scope.ranks.end(), job.ranks[r].meta.rank)) out.push_back(r);
+  }
+  return out;
+}
+
 std::string Who(const Job& job, const report::Scope& scope) {
   if (scope.ranks.size() == job.num_ranks() && job.num_ranks() > 2) {
     return "all " + Counted(static_cast<int64_t>(job.num_ranks()), "rank");

@@ -14,6 +14,9 @@ namespace headway::diagnose {
 // Fills ranks (sorted) and hosts of the rank indices `members`.
 void FillScope(const Job& job, std::span<const size_t> members, report::Scope* scope);
 
+// The indices of its ranks, ascending. O(ranks of the job log n).
+[[nodiscard]] std::vector<size_t> RanksOf(const Job& job, const report::Scope& scope);
+
 // "rank 19 (host n2)", "ranks 2, 3", "all 8 ranks".
 [[nodiscard]] std::string Who(const Job& job, const report::Scope& scope);
 

@@ -105,54 +105,49 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
   for (size_t s = 0; s < 12; ++s) EXPECT_EQ(besides[0].cost[s], s % 3 == 0 ? Ms(10) : 0) << s;
 }
 
-// Two stages of two ranks whose files name no hosts and no sizes. What rank 2 sends back takes four times as long as
-// what it gets; of rings like that of its stage there is no other, as the other stage reduces other gradients.
-TEST(SlowBesides, ARingThatHasNoLikesIsAsSlowWhateverOthersTake) {
-  MadeMesh mesh({.ranks = 4});
-  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
-  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
-  for (int s = 0; s < 10; ++s) {
-    mesh.Step();
-    mesh.ComputeAll(Ms(50));
-    for (const int r : {0, 1}) mesh.Send(pp[static_cast<size_t>(r)], r, -1, Ms(10));
-    for (const int r : {2, 3}) mesh.Send(pp[static_cast<size_t>(r - 2)], r, -1, r == 2 ? Ms(40) : Ms(10));
-    mesh.Meet(dp[0], CommOp::kAllReduce, -1, Ms(10));
-    mesh.Meet(dp[1], CommOp::kAllReduce, -1, Ms(80));
+// Two stages of two ranks whose files name no hosts and no sizes; each rank sends to the one at its place in the other
+// stage for so long, and each stage has a ring of its own.
+struct TwoStages {
+  Job job;
+  std::vector<Channel> channels;
+  std::vector<Egress> egress;
+
+  TwoStages(const std::vector<Nanos>& sends, const std::vector<Nanos>& rings) {
+    MadeMesh mesh({.ranks = 4});
+    const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
+    const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
+    for (int s = 0; s < 10; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(50));
+      for (size_t r = 0; r < 4; ++r) mesh.Send(pp[r % 2], static_cast<int>(r), -1, sends[r]);
+      for (size_t g = 0; g < 2; ++g) mesh.Meet(dp[g], CommOp::kAllReduce, -1, rings[g]);
+    }
+    job = JoinJob(WithoutHosts(mesh.Make()));
+    channels = CollectChannels(job);
+    egress = Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
   }
-  const Job job = JoinJob(WithoutHosts(mesh.Make()));
-  const std::vector<Channel> channels = CollectChannels(job);
-  const std::vector<Egress> egress =
-      Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
-  ASSERT_EQ(egress.size(), 1U);
-  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{2}));
-  const std::vector<SlowChannel> besides = SlowBesides(job, channels, egress[0], {});
+};
+
+TEST(SlowBesides, ARingThatHasNoLikesIsAsSlowWhateverOthersTake) {
+  // What rank 2 sends back takes four times as long as what it gets; of rings like that of its stage there is no other,
+  // as the other stage reduces other gradients.
+  const TwoStages made({Ms(10), Ms(10), Ms(40), Ms(10)}, {Ms(10), Ms(80)});
+  ASSERT_EQ(made.egress.size(), 1U);
+  EXPECT_EQ(made.egress[0].sides, (std::vector<int32_t>{2}));
+  const std::vector<SlowChannel> besides = SlowBesides(made.job, made.channels, made.egress[0], {});
   ASSERT_EQ(besides.size(), 1U);
-  EXPECT_EQ(channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
+  EXPECT_EQ(made.channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
   EXPECT_TRUE(besides[0].is_taken);
   for (const Nanos cost : besides[0].cost) EXPECT_EQ(cost, Ms(60));  // three quarters of 80, were the way as quick
 }
 
 TEST(SlowBesides, WhatStaysAmongRanksInARowDoesNotPassTheirCard) {
-  // Both of the first stage send to the second four times as slowly as they get; so they may share a card. Each stage
-  // has a ring of its own.
-  MadeMesh mesh({.ranks = 4});
-  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
-  const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
-  for (int s = 0; s < 10; ++s) {
-    mesh.Step();
-    mesh.ComputeAll(Ms(50));
-    for (const int r : {0, 1}) mesh.Send(pp[static_cast<size_t>(r)], r, -1, Ms(40));
-    for (const int r : {2, 3}) mesh.Send(pp[static_cast<size_t>(r - 2)], r, -1, Ms(10));
-    for (const int g : dp) mesh.Meet(g, CommOp::kAllReduce, -1, Ms(80));
-  }
-  const Job job = JoinJob(WithoutHosts(mesh.Make()));
-  const std::vector<Channel> channels = CollectChannels(job);
-  const std::vector<Egress> egress =
-      Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings);
-  ASSERT_EQ(egress.size(), 1U);
-  EXPECT_TRUE(egress[0].is_row);
-  EXPECT_EQ(egress[0].sides, (std::vector<int32_t>{0, 1}));
-  EXPECT_TRUE(SlowBesides(job, channels, egress[0], {}).empty());
+  // Both of the first stage send to the second four times as slowly as they get; so they may share a card.
+  const TwoStages made({Ms(40), Ms(40), Ms(10), Ms(10)}, {Ms(80), Ms(80)});
+  ASSERT_EQ(made.egress.size(), 1U);
+  EXPECT_TRUE(made.egress[0].is_row);
+  EXPECT_EQ(made.egress[0].sides, (std::vector<int32_t>{0, 1}));
+  EXPECT_TRUE(SlowBesides(made.job, made.channels, made.egress[0], {}).empty());
 }
 
 // Three stages of two ranks on one host, sizes of messages not written: what rank 2 sends takes three times as long in

@@ -234,15 +234,6 @@ bool IsAllOfClass(const Job& job, const std::vector<size_t>& ranks) {
   return ranks.size() * 4 >= static_cast<size_t>(here) * 3;
 }
 
-std::vector<size_t> RanksOf(const Job& job, const report::Finding& finding) {
-  std::vector<size_t> out;
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    const auto& ranks = finding.scope.ranks;
-    if (std::binary_search(ranks.begin(), ranks.end(), job.ranks[r].meta.rank)) out.push_back(r);
-  }
-  return out;
-}
-
 }  // namespace
 
 void MergeAlike(const Job& job, RankCandidates* candidates) {
@@ -251,7 +242,7 @@ void MergeAlike(const Job& job, RankCandidates* candidates) {
   DisjointSets sets(candidates->size());
   for (auto& [rank, candidate] : *candidates) {
     for (const std::string& kind : KindsOf(candidate)) of_kind[kind].push_back(parts.size());
-    parts.push_back(PartOf(&candidate, rank, RanksOf(job, candidate.finding), false));
+    parts.push_back(PartOf(&candidate, rank, RanksOf(job, candidate.finding.scope), false));
   }
   for (const auto& [kind, members] : of_kind) {
     // Two parts of what one rank takes longer are no two ranks.
@@ -286,7 +277,7 @@ void MergeHosts(const Job& job, RankCandidates* candidates) {
   std::map<std::pair<std::string, std::string>, std::vector<size_t>> by_host;  // and cause
   for (auto& [rank, candidate] : *candidates) {
     const std::string host = HostOf(candidate.finding);
-    std::vector<size_t> ranks = RanksOf(job, candidate.finding);
+    std::vector<size_t> ranks = RanksOf(job, candidate.finding.scope);
     const bool one_host = candidate.finding.scope.hosts.size() < 2;
     const std::string& cause = candidate.finding.cause;
     // Storage of a host whose name is known was told class by class.

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <vector>
 
+#include "diagnose/scope.h"
+
 namespace headway::diagnose {
 
 namespace {
@@ -24,11 +26,9 @@ std::vector<bool> ExchangesTokens(const Job& job) {
   return out;
 }
 
-bool AllExchange(const Job& job, const std::vector<bool>& exchanges, const std::vector<RankId>& ranks) {
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    if (!exchanges[r] && std::binary_search(ranks.begin(), ranks.end(), job.ranks[r].meta.rank)) return false;
-  }
-  return !ranks.empty();
+bool AllExchange(const Job& job, const std::vector<bool>& exchanges, const report::Scope& scope) {
+  const std::vector<size_t> ranks = RanksOf(job, scope);
+  return !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), [&](size_t r) { return exchanges[r]; });
 }
 
 bool IsKernel(const report::Finding& finding) {
@@ -86,7 +86,7 @@ void NameUnevenWork(const Job& job, RankCandidates* candidates) {
         finding.scope.ranks.size() >= kManyForOneKernel && (is_kernel || finding.scope.hosts.size() > 1);
     if (is_many) {
       TellAsImbalance(std::string(is_kernel ? "On so many devices " : "On so many ranks ") + what, &finding);
-    } else if (AllExchange(job, exchanges, finding.scope.ranks)) {
+    } else if (AllExchange(job, exchanges, finding.scope)) {
       TellAsImbalance("In a program that exchanges tokens " + what, &finding);
     }
   }

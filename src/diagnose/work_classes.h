@@ -16,4 +16,11 @@ inline constexpr WorkClasses kAllWork = {true, true, true, true, true, true, tru
   return classes[static_cast<size_t>(c)];
 }
 
+// Of sums by class: what a device waits for its host, or what of a host no operator and no input takes.
+[[nodiscard]] inline Nanos BehindHost(const std::array<Nanos, pattern::kWorkClasses>& by_class) {
+  using pattern::WorkClass;
+  const auto of = [&](WorkClass c) { return by_class[static_cast<size_t>(c)]; };
+  return of(WorkClass::kRuntime) + of(WorkClass::kHost) + of(WorkClass::kIdle);
+}
+
 }  // namespace headway::diagnose

@@ -32,6 +32,23 @@ TEST(LaunchFront, FirstKernelLaunchedFrom) {
   EXPECT_EQ(front.FirstLaunchedFrom(201), INT64_MAX);
 }
 
+TEST(LaunchFront, AStepMayBeginWithACollective) {
+  // Launched at 0 and 100; the collective of the second begins at 120 and waits for others, its compute kernel ends at
+  // 900. A collective alone, launched at 200, begins work at 230, and leaves none that is done.
+  LaunchFront front;
+  front.OnLaunch(1000, 0);
+  front.OnKernel(1000, 50, 60);
+  front.OnLaunch(1016, 100);
+  front.OnCommKernel(1016, 120);
+  front.OnKernel(1016, 800, 900);
+  front.OnLaunch(1032, 200);
+  front.OnCommKernel(1032, 230);
+  front.Settle();
+  EXPECT_EQ(front.FirstLaunchedFrom(50), 120);
+  EXPECT_EQ(front.FirstLaunchedFrom(150), 230);
+  EXPECT_EQ(front.DoneWithLaunchesBefore(10'000), 900);
+}
+
 TEST(LaunchFront, CallsWithoutKernelsSayNothing) {
   LaunchFront front;
   front.OnLaunch(16, 10);
