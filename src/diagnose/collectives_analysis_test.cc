@@ -54,6 +54,25 @@ TEST(Collectives, ManySmallOnes) {
   EXPECT_NEAR(static_cast<double>(found[0].excess[0]), 19.92e6, 1e3);
 }
 
+TEST(Collectives, OfManySmallOnesOnlyTheirStartsGo) {
+  // 100 calls of 100 KB and 200 us, beside four of 100 bytes and 20 us in each step: that is what a start takes. It
+  // goes of 1 - 1/250 of the calls: 100 * 19.92 us.
+  MadeMesh mesh({.ranks = 4});
+  const int group = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  const int other = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    for (int k = 0; k < 100; ++k) mesh.Meet(group, CommOp::kAllReduce, 100'000, Us(200));
+    for (int k = 0; k < 4; ++k) mesh.Meet(other, CommOp::kAllReduce, 100, Us(20));
+  }
+  Look look(mesh.Make());
+  const std::vector<Candidate> found = look.Run(RunCollectivesAnalysis).candidates;
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].finding.cause, "small-collectives");
+  EXPECT_NEAR(static_cast<double>(found[0].excess[0]), 1.992e6, 1e3);
+}
+
 TEST(Collectives, ManyShortOnesWhoseSizesAreNotWritten) {
   // 100 calls of 100 us, none of which takes longer than the shortest: down to 64 calls 36 starts go, 3.6 ms.
   Plan plan;

@@ -135,5 +135,27 @@ TEST(RemoveBeyondQuietSteps, APieceThatHasMostOfItGivesFirst) {
   }
 }
 
+TEST(RemoveBeyondQuietSteps, StepsThatAreCutOtherwiseDoNotStandInForOthers) {
+  // Nine steps are cut into one piece more, as by a check of the loss; then come ten of the kind of the struck one.
+  MadeMesh mesh({.ranks = 2});
+  const int world = mesh.Group("default_pg", {0, 1});
+  std::vector<size_t> quiet;
+  std::vector<Nanos> amount(20, 0);
+  for (size_t s = 0; s < 20; ++s) {
+    mesh.Step();
+    for (int piece = 0; piece < (s < 9 ? 4 : 3); ++piece) {
+      mesh.ComputeAll(s == 9 && piece == 1 ? Ms(14) : Ms(10));
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    if (s != 9) quiet.push_back(s);
+  }
+  amount[9] = Ms(4);
+  const Job job = JoinJob(mesh.Make());
+  replay::SegmentEdit edit;
+  RemoveBeyondQuietSteps(job, 0, amount, quiet, &edit);
+  for (const auto& given : edit.own) EXPECT_EQ(job.graph.marks[given.mark].Own(), Ms(14));  // the long piece alone
+  ASSERT_EQ(edit.own.size(), 1U);
+}
+
 }  // namespace
 }  // namespace headway::diagnose
