@@ -61,6 +61,20 @@ TEST(DeviceSteps, TheFirstStepStaysWhereTheHostWasHardlyAhead) {
   EXPECT_EQ(Starts(p), (std::vector<Nanos>{0, Us(130), Us(230), Us(330)}));
 }
 
+TEST(DeviceSteps, TheFirstStepBeginsWithItsFirstOperation) {
+  // As one step ahead, but each step begins with an all-reduce of 30, and its kernel follows for 70.
+  RowScript script;
+  for (int i = 0; i < 4; ++i) {
+    const auto correlation = static_cast<uint32_t>(1000 + 64 * i);
+    script.Step(i, 100 * i, 100);
+    script.Row("main", EventKind::kRuntime, "cudaLaunchKernel", 100 * i + 5, 2, correlation);
+    script.Row("main", EventKind::kRuntime, "cudaLaunchKernel", 100 * i + 10, 2, correlation + 16);
+    script.Collective("stream 20", trace::CommOp::kAllReduce, 100 * i + 100, 30, correlation);
+    script.Row("stream 7", EventKind::kKernel, "gemm", 100 * i + 130, 70, correlation + 16);
+  }
+  EXPECT_EQ(Starts(script.Fold()), (std::vector<Nanos>{Us(100), Us(200), Us(300), Us(400)}));
+}
+
 // Four steps of a host that is `behind` ahead of its device; the device runs a kernel for 40, an all-reduce for 10 that
 // begins at `comm` of its step, and kernels to the end of its 100.
 RankPattern WithAllReduce(int64_t behind, int64_t comm) {
