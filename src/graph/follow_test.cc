@@ -61,5 +61,36 @@ TEST(ChainedCalls, WhatHasNoCounterpartsHoldsNobodyUp) {
   EXPECT_EQ(AfterOf(given, 0), -1);
 }
 
+// The rows of two ranks whose backend works on one group with two threads: 0..100, 30..130, 100..200, 130..230.
+OneStream TwoThreads() {
+  OneStream job;
+  for (int r = 0; r < 2; ++r) {
+    pattern::RankPattern p;
+    p.comms.groups = {{.is_device = false}};
+    p.comms.instances = {RowFrom(0, 100), RowFrom(30, 130), RowFrom(100, 200), RowFrom(130, 230)};
+    p.comms.instances[2].chained = p.comms.instances[3].chained = true;
+    pattern::Step step;
+    step.end = p.window_end = InUs(240);
+    p.steps = {step};
+    job.ranks.push_back(std::move(p));
+  }
+  for (int32_t i = 0; i < 4; ++i) job.comms.collectives.push_back({.group = 0, .members = {{0, i}, {1, i}}});
+  job.comms.groups.resize(1);
+  job.comms.clocks.resize(1);
+  job.comms.clock_of_rank = {0, 0};
+  return job;
+}
+
+TEST(ChainedCalls, OfThreadsThatTakeTurnsEachWaitsForItsOwn) {
+  const OneStream job = TwoThreads();
+  const SegmentGraph graph = BuildSegmentGraph(job.ranks, job.comms);
+  for (const int32_t collective : {2, 3}) {
+    const std::optional<Mark> follow = FollowedBy(graph, 0, collective);
+    ASSERT_TRUE(follow) << collective;
+    EXPECT_EQ(follow->target, collective - 2);
+    EXPECT_EQ(follow->time, 0);
+  }
+}
+
 }  // namespace
 }  // namespace headway::graph

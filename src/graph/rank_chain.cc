@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "graph/host_messages.h"
 
@@ -21,6 +20,18 @@ Nanos SlackOf(const CommInstance& instance, const HostClock& clock) {
 
 }  // namespace
 
+int32_t ChainBuilder::NearestEnd(const RankPattern& rank, const LastRows& rows, Nanos at) {
+  int32_t nearest = -1;
+  Nanos least = INT64_MAX;
+  for (const int32_t row : rows) {
+    if (row < 0) break;
+    const Nanos away = std::abs(at - rank.comms.instances[static_cast<size_t>(row)].end);
+    if (away < least) nearest = row;
+    least = std::min(least, away);
+  }
+  return nearest;
+}
+
 // By time; at equal times resume, step, arrive.
 bool ChainBuilder::Before(const Point& a, const Point& b) {
   const auto precedence = [](MarkKind kind) { return kind == MarkKind::kResume ? 0 : kind == MarkKind::kStep ? 1 : 2; };
@@ -34,8 +45,11 @@ void ChainBuilder::Follow(const RankPattern& rank, const HostClock& clock, std::
   // What lies between the end of one operation and the begin of the next one on its stream.
   constexpr Nanos kLargestGap = 20 * kMicrosecond;
   const CommInstance& instance = rank.comms.instances[i];
-  const auto before = std::exchange(last_of_group_[static_cast<size_t>(instance.local_group)], static_cast<int32_t>(i));
-  if (!instance.chained || before < 0 || targets[static_cast<size_t>(before)] < 0) return;
+  LastRows& last = last_of_group_[static_cast<size_t>(instance.local_group)];
+  const int32_t before = instance.chained ? NearestEnd(rank, last, instance.start) : -1;
+  std::shift_right(last.begin(), last.end(), 1);
+  last.front() = static_cast<int32_t>(i);
+  if (before < 0 || targets[static_cast<size_t>(before)] < 0) return;
   const Nanos end = rank.comms.instances[static_cast<size_t>(before)].end;
   if (std::abs(instance.start - end) > kLargestGap) return;
   const int32_t target = targets[static_cast<size_t>(before)];
@@ -78,7 +92,7 @@ void ChainBuilder::AddMessageResumes(const RankPattern& rank, const HostClock& c
 void ChainBuilder::CollectPoints(const RankPattern& rank, const HostClock& clock, std::span<const int32_t> targets) {
   const Nanos begin = Align(clock, rank.window_start);
   const Nanos end = Align(clock, rank.window_end);
-  last_of_group_.assign(rank.comms.groups.size(), -1);
+  last_of_group_.assign(rank.comms.groups.size(), LastRows{-1, -1, -1, -1});
   meetings_.resize(2 * targets.size());
   Point* next = meetings_.data();
   for (size_t i = 0; i < targets.size(); ++i) {

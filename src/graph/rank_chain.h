@@ -2,6 +2,7 @@
 // The chain of one rank: its arrivals, resumes and steps in order of time, with the own time between them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +32,10 @@ class ChainBuilder {
     MarkKind kind = MarkKind::kArrive;
     int32_t after = -1;  // arrivals: the collective that had to complete first, `lag` before
   };
+  // The last rows of a group, the latest first: a host backend has several threads for one, which take turns.
+  using LastRows = std::array<int32_t, 4>;
+  // That of them which ended next to `at`; -1 = there are none.
+  [[nodiscard]] static int32_t NearestEnd(const pattern::RankPattern& rank, const LastRows& rows, Nanos at);
   // For an arrival of row `i`, sets after and lag where the row began only because the one before it on its stream
   // ended.
   void Follow(const pattern::RankPattern& rank, const trace::HostClock& clock, std::span<const int32_t> targets,
@@ -51,7 +56,7 @@ class ChainBuilder {
   const std::vector<char>& is_message_;
   const SegmentGraph& graph_;
   std::vector<Point> meetings_, steps_, points_;
-  std::vector<int32_t> last_of_group_;  // by local group: the row before
+  std::vector<LastRows> last_of_group_;  // by local group
   std::vector<Mark> marks_;
 };
 

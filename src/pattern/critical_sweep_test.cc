@@ -361,5 +361,20 @@ TEST(CriticalSweep, HelperThreadsAreNotBlamed) {
   EXPECT_EQ(ClassTime(p, WorkClass::kIdle), Us(500));
 }
 
+TEST(CriticalSweep, WhatAThreadTakesUpAtOnceStoodInLineBehindTheOneBefore) {
+  // On one run loop: 300..500, 519..700 (19 later), 720..800 (20 later), 790..900 (open together).
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Row("main", EventKind::kCpuOp, "op", 0, 1000)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 300, 200)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 519, 181)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 720, 80)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 790, 110)
+                            .Fold();
+  ASSERT_EQ(p.comms.instances.size(), 4U);
+  const bool chained[] = {false, true, false, false};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(p.comms.instances[i].chained, chained[i]) << i;
+}
+
 }  // namespace
 }  // namespace headway::pattern
