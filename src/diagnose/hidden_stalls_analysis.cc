@@ -4,7 +4,6 @@
 // show.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,8 +11,8 @@
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/cause.h"
-#include "diagnose/common_steps.h"
 #include "diagnose/excess.h"
+#include "diagnose/hidden_stalls.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
 #include "diagnose/scope.h"
@@ -23,162 +22,13 @@ namespace headway::diagnose {
 
 namespace {
 
-using pattern::FunctionId;
-using pattern::Step;
 using pattern::WorkClass;
-
-// By how much a pause must exceed the usual one, as a part of a step.
-constexpr Nanos kOfStep = 100;
 
 bool HasDevice(const Job& job) { return job.ranks.front().has_device; }
 
-Nanos LongestOf(const Job& job, const Step& step) { return HasDevice(job) ? step.host_stretch : step.longest_stretch; }
-
-// By rank and axis step: the longest pause beyond what it is in quiet steps (a quarter up; the rank's own or the middle
-// of its peers', whichever is shorter), where it is more than twice that and far from what such pauses vary by; 0 = as
-// ever.
-std::vector<std::vector<Nanos>> PausesOf(const Job& job) {
-  constexpr int kFromNoise = 6;
-  std::vector<std::vector<Nanos>> out(job.num_ranks(), std::vector<Nanos>(job.num_steps(), 0));
-  std::vector<Nanos> usual(job.num_ranks(), 0), away;
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    std::vector<Nanos> known;
-    for (size_t s = 0; s < job.num_steps(); ++s) {
-      if (const Step* step = job.StepOf(r, s)) known.push_back(out[r][s] = LongestOf(job, *step));
-    }
-    // Files are written lane by lane: of one that breaks off rows of a lane may lack in all steps, and seem a pause.
-    if (IsCut(job.ranks[r])) std::fill(out[r].begin(), out[r].end(), 0);
-    if (known.empty() || IsCut(job.ranks[r])) continue;
-    std::sort(known.begin(), known.end());
-    usual[r] = known[known.size() / 4];
-    for (size_t i = 0; i < (known.size() + 1) / 2; ++i) away.push_back(known[i] - usual[r]);
-  }
-  const Nanos noise = DeviationOf(std::move(away));
-  constexpr size_t kLeastPeers = 3;  // of fewer the others may as well be those that hardly pause
-  const Nanos of_all = Median(usual);
-  std::vector<Nanos> of_class;
-  for (const std::vector<int32_t>& members : job.classes) {
-    std::vector<Nanos> values;
-    for (const int32_t r : members) {
-      if (!IsCut(job.ranks[static_cast<size_t>(r)])) values.push_back(usual[static_cast<size_t>(r)]);
-    }
-    of_class.push_back(values.size() > kLeastPeers ? Median(std::move(values)) : of_all);
-  }
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    usual[r] = std::min(usual[r], of_class[static_cast<size_t>(job.peer_class[r])]);
-    const Nanos least = std::max({usual[r], kFromNoise * noise, job.median_step / kOfStep});
-    for (Nanos& x : out[r]) x = x - usual[r] >= least ? x - usual[r] : 0;
-  }
-  return out;
-}
-
-// The call path that a rank's host pauses in.
-struct Place {
-  std::string path;      // outermost first
-  std::string function;  // the innermost frame that has a name
-  WorkClass work_class = WorkClass::kIdle;
-};
-
-Place PlaceOf(const Job& job, size_t rank, size_t s) {
-  const Step* step = job.StepOf(rank, s);
-  Place out;
-  if (step == nullptr) return out;
-  const FunctionId innermost = HasDevice(job) ? step->host_stretch_function : step->longest_stretch_function;
-  if (innermost < 0) return out;
-  const pattern::FunctionTable& table = *job.ranks[rank].function_table;
-  out.work_class = table[static_cast<size_t>(innermost)].work_class;
-  for (FunctionId f = innermost; f >= 0; f = table[static_cast<size_t>(f)].parent) {
-    const std::string& name = table[static_cast<size_t>(f)].name;
-    out.path = out.path.empty() ? name : name + " > " + out.path;
-    if (out.function.empty() && !name.starts_with('(')) out.function = name;
-  }
-  return out;
-}
-
-// The cause that the place gives away; "" where it may be anything that stops a process.
-std::string_view NameOf(const Place& place) {
-  if (const std::string_view stall = StallOfName(place.path); !stall.empty()) return stall;
-  return place.work_class == WorkClass::kInput ? "slow-input" : "";
-}
-
-// Ranks whose hosts pause in the same steps.
-struct Stall {
-  std::vector<size_t> ranks;
-  std::vector<size_t> struck;  // axis steps
-  std::vector<Nanos> pause;    // by axis step: of the middle rank; 0 = not struck
-  size_t worst = 0;            // axis step of the longest
-  size_t speaker = 0;          // the middle rank there: what it shows is told
-  bool of_all = false;
-};
-
-// In nearly all steps: there are no others to hold them against.
-bool Lasts(const Job& job, const Stall& stall) { return stall.struck.size() * 4 > job.num_steps() * 3; }
-
-Stall MakeStall(std::vector<size_t> ranks, std::vector<size_t> struck, const std::vector<std::vector<Nanos>>& pauses) {
-  Stall out{std::move(ranks), std::move(struck), std::vector<Nanos>(pauses.front().size(), 0)};
-  Nanos longest = -1;
-  for (const size_t s : out.struck) {
-    std::vector<std::pair<Nanos, size_t>> order;
-    for (const size_t r : out.ranks) order.emplace_back(pauses[r][s], r);
-    std::sort(order.begin(), order.end());
-    const auto& [middle, rank] = order[order.size() / 2];
-    out.pause[s] = middle;
-    if (middle <= longest) continue;
-    longest = middle;
-    out.worst = s;
-    out.speaker = rank;
-  }
-  return out;
-}
-
-// Those of most ranks, told of all, by what gives them away: a checkpoint and a compilation in different steps are two
-// causes. Takes them out of `pauses` (by rank and axis step).
-std::vector<Stall> TakeStallsOfAll(const Job& job, std::vector<std::vector<Nanos>>* pauses) {
-  std::map<std::string_view, std::vector<size_t>> steps;
-  for (size_t s = 0; s < job.num_steps(); ++s) {
-    std::vector<std::pair<Nanos, size_t>> order;
-    for (size_t r = 0; r < job.num_ranks(); ++r) order.emplace_back((*pauses)[r][s], r);
-    std::sort(order.begin(), order.end());
-    if (order[(order.size() - 1) / 2].first == 0) continue;  // of half of them or fewer each stands for itself
-    steps[NameOf(PlaceOf(job, order[order.size() / 2].second, s))].push_back(s);
-  }
-  std::vector<Stall> out;
-  for (auto& [name, struck] : steps) {
-    out.push_back(MakeStall(AllRanks(job), std::move(struck), *pauses));
-    out.back().of_all = true;
-    for (const size_t s : out.back().struck) {
-      for (std::vector<Nanos>& of_rank : *pauses) {
-        const Nanos more = of_rank[s] - out.back().pause[s];
-        of_rank[s] = more >= job.median_step / kOfStep ? more : 0;  // what stops one of them for longer
-      }
-    }
-  }
-  return out;
-}
-
-std::vector<Stall> FindStalls(const Job& job) {
-  std::vector<std::vector<Nanos>> pauses = PausesOf(job);
-  std::vector<Stall> out = TakeStallsOfAll(job, &pauses);
-  if (!HasDevice(job)) out.clear();  // what all ranks without devices do shows in their own time (long-steps)
-  std::map<std::pair<std::vector<size_t>, std::string>, std::vector<size_t>> together;  // by steps and place: ranks
-  for (size_t r = 0; r < job.num_ranks(); ++r) {
-    std::map<std::string_view, std::vector<size_t>> steps;  // by what gives it away
-    for (size_t s = 0; s < job.num_steps(); ++s) {
-      if (pauses[r][s] > 0) steps[NameOf(PlaceOf(job, r, s))].push_back(s);
-    }
-    for (auto& [name, struck] : steps) {
-      const std::string place = name.empty() ? PlaceOf(job, r, struck.front()).function : std::string(name);
-      together[{std::move(struck), place}].push_back(r);
-    }
-  }
-  for (auto& [key, ranks] : together) out.push_back(MakeStall(std::move(ranks), key.first, pauses));
-  std::erase_if(out, [&](const Stall& stall) { return stall.of_all && Lasts(job, stall); });
-  return out;
-}
-
 // By how much the rank's device waited longer for its host than it does in quiet steps, or than its peers' do where
 // there are none; as far as the pause goes.
-std::vector<Nanos> RunDry(const AnalysisInput& in, const Stall& stall, size_t rank) {
+std::vector<Nanos> RunDry(const AnalysisInput& in, const HiddenStall& stall, size_t rank) {
   const size_t steps = in.job.num_steps();
   if (Lasts(in.job, stall)) {
     std::vector<Nanos> beyond(steps, 0);
@@ -213,7 +63,7 @@ struct Lengths {
   }
 };
 
-Lengths CompareLengths(const Job& job, const Stall& stall) {
+Lengths CompareLengths(const Job& job, const HiddenStall& stall) {
   std::vector<Nanos> quiet;
   Lengths out;
   Nanos sum = 0;
@@ -234,10 +84,10 @@ Lengths CompareLengths(const Job& job, const Stall& stall) {
 }
 
 // Code of a function takes its time again and again; what stops a process may find it in any.
-Cause CauseOf(const Place& place, size_t times) {
+Cause CauseOf(const PausePlace& place, size_t times) {
   constexpr size_t kAgain = 3;
   const std::string function = ShortFrame(place.function);
-  Cause out{std::string(NameOf(place)), function, function, ""};
+  Cause out{std::string(CauseByPlace(place)), function, function, ""};
   if (out.name == "slow-input") {
     out.suggestion = "look at the storage and loader workers; prefetch more batches (num_workers, prefetch_factor)";
   } else if (!out.name.empty()) {
@@ -254,7 +104,7 @@ Cause CauseOf(const Place& place, size_t times) {
 }
 
 // How much ranks like these vary beside what they compute.
-Nanos NoiseBeside(const AnalysisInput& in, const Stall& stall) {
+Nanos NoiseBeside(const AnalysisInput& in, const HiddenStall& stall) {
   Nanos noise = 0;
   for (const size_t r : stall.ranks) {
     noise = std::max(noise, in.beside_compute.step_noise[static_cast<size_t>(in.job.peer_class[r])]);
@@ -262,7 +112,7 @@ Nanos NoiseBeside(const AnalysisInput& in, const Stall& stall) {
   return noise;
 }
 
-Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
+Candidate MakeCandidate(const AnalysisInput& in, const HiddenStall& stall, const Lengths& lengths) {
   const Job& job = in.job;
   Candidate candidate;
   report::Finding& finding = candidate.finding;
@@ -270,8 +120,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
   const bool longer = !Lasts(job, stall) && lengths.Tell();
   candidate.noise = longer ? lengths.noise : NoiseBeside(in, stall);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
-  const Nanos whole = LongestOf(job, *job.StepOf(stall.speaker, stall.worst));
-  const Cause cause = CauseOf(PlaceOf(job, stall.speaker, stall.worst), stall.struck.size());
+  const Nanos whole = LongestPause(job, *job.StepOf(stall.speaker, stall.worst));
+  const Cause cause = CauseOf(PlaceOfPause(job, stall.speaker, stall.worst), stall.struck.size());
   finding.cause = cause.name;
   FillScope(job, stall.ranks, &finding.scope);
   finding.scope.function = cause.function;
@@ -313,7 +163,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stall& stall, const Lengt
 }
 
 // Whether it costs anything: the steps are longer, or devices were out of work.
-bool Matters(const AnalysisInput& in, const Stall& stall, const Lengths& lengths) {
+bool Costs(const AnalysisInput& in, const HiddenStall& stall, const Lengths& lengths) {
   const bool lasts = Lasts(in.job, stall);
   if (!lasts && lengths.Tell()) return true;
   std::vector<Nanos> dry;
@@ -327,15 +177,28 @@ bool Matters(const AnalysisInput& in, const Stall& stall, const Lengths& lengths
   return Median(std::move(dry)) >= std::max(noise, in.job.median_step / 100);
 }
 
+// Whether it is worth a remark whatever it costs: hosts that rest for so long that their devices must have had four
+// fifths of a step in store, which the next pause may not find; or, where a pause is own time, however much that
+// varies, one of a twentieth of the step and three times any other.
+bool IsRemarkable(const Job& job, const HiddenStall& stall, const LongestPauses& longest) {
+  const Nanos pause = stall.pause[stall.worst];
+  if (HasDevice(job)) return stall.of_all && pause * 5 >= job.median_step * 4;
+  return pause * 20 >= job.median_step &&
+         LongestPause(job, *job.StepOf(stall.speaker, stall.worst)) >= 3 * longest.Besides(stall);
+}
+
 }  // namespace
 
 void RunHiddenStallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   if (job.num_ranks() == 0 || job.num_steps() < 5) return;
-  for (const Stall& stall : FindStalls(job)) {
+  const LongestPauses longest(job);
+  for (const HiddenStall& stall : FindHiddenStalls(job)) {
     const Lengths lengths = CompareLengths(job, stall);
-    if (!Matters(in, stall, lengths)) continue;
+    const bool costs = Costs(in, stall, lengths);
+    if (!costs && !IsRemarkable(job, stall, longest)) continue;
     Candidate candidate = MakeCandidate(in, stall, lengths);
+    candidate.at_most_info = !costs;
     // Without devices code that takes long is own time: what a name gives away, or nothing does, remains.
     if (HasDevice(job) || candidate.finding.cause != "slow-host-code") out->candidates.push_back(std::move(candidate));
   }

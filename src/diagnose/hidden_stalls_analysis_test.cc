@@ -314,5 +314,51 @@ TEST(HiddenStalls, Healthy) {
   }
 }
 
+TEST(HiddenStalls, WhatHidesFourFifthsOfAStepOnAllRanksIsWorthARemark) {
+  // A step is 100 ms of kernels, 0.4 of functions and 1 of the all-reduce: four fifths of it are 81.12 ms. Pauses are 5
+  // ms otherwise; no device ever waits.
+  const auto found = [](Nanos length, int ranks) {
+    return Search({.pause = [=](int r, int s) { return r < ranks && s == 4 ? Pause{length} : Pause{}; }});
+  };
+  EXPECT_TRUE(found(Ms(86), 4).empty());
+  EXPECT_TRUE(found(Ms(87), 1).empty());  // of a single one: its device had the work
+  ASSERT_EQ(found(Ms(87), 4).size(), 1U);
+  EXPECT_EQ(found(Ms(87), 4)[0].finding.cause, "paused-process");
+  EXPECT_TRUE(found(Ms(87), 4)[0].at_most_info);
+  EXPECT_TRUE(found(Ms(87), 4)[0].edit.own.empty());  // nothing to be won
+}
+
+TEST(HiddenStalls, WithoutDevicesAPauseThreeTimesAnyOtherIsWorthARemark) {
+  // The own time of all ranks varies by tens of ms from step to step; rank 2 pauses in step 4, all others 5 ms in each.
+  const auto found = [](Nanos length, Nanos other) {
+    return Search({.pause =
+                       [=](int r, int s) {
+                         return r == 2 && s == 4 ? Pause{length} : r == 0 && s == 7 ? Pause{other} : Pause{};
+                       },
+                   .device = false,
+                   .computed = [](int r, int s) { return Ms((r * 7 + s * 5) % 9 * 8); }});
+  };
+  ASSERT_EQ(found(Ms(16), Ms(5)).size(), 1U);
+  EXPECT_EQ(found(Ms(16), Ms(5))[0].finding.scope.ranks, (std::vector<RankId>{2}));
+  EXPECT_TRUE(found(Ms(16), Ms(5))[0].at_most_info);
+  EXPECT_TRUE(found(Ms(14), Ms(5)).empty());  // less than three times 5
+  EXPECT_TRUE(found(Ms(16), Ms(6)).empty());  // three times 6 are 18
+}
+
+TEST(HiddenStalls, FarShorterPausesOfTheSameRankHaveAnotherReason) {
+  // Beyond the usual 5 ms: 55 in step 4, and 13 (no quarter of it) or 14 (a quarter and more) in steps 2 and 7.
+  const auto steps = [](Nanos shorter) {
+    const std::vector<Candidate> found = Search({.pause = [=](int r, int s) {
+      return r != 2             ? Pause{}
+             : s == 4           ? Pause{Ms(60), kNone, Ms(20)}
+             : s == 2 || s == 7 ? Pause{shorter, kNone, Ms(20)}
+                                : Pause{};
+    }});
+    return found.size() == 1 ? found[0].finding.when.steps : std::vector<int64_t>();
+  };
+  EXPECT_EQ(steps(Ms(18)), (std::vector<int64_t>{4}));
+  EXPECT_EQ(steps(Ms(19)), (std::vector<int64_t>{2, 4, 7}));
+}
+
 }  // namespace
 }  // namespace headway::diagnose
