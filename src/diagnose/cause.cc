@@ -226,7 +226,9 @@ Cause NameCause(const Explanation& why, const CauseContext& context) {
     return {"shared-host", "", "Now and then it takes longer, each time in other functions: other work on the machine",
             "keep other work off this host, or pin the ranks to cores of their own"};
   }
-  if (context.when.kind == report::WhenKind::kOnce && dominant == WorkClass::kIdle &&
+  // Code between recorded functions runs in each step; what stops a process now and then is more likely a collection.
+  const bool may_be_pause = context.is_masked && !context.stacks_recorded && !IsSteady(context.when);
+  if ((context.when.kind == report::WhenKind::kOnce || may_be_pause) && dominant == WorkClass::kIdle &&
       (why.function.empty() || why.function.front() == '(') &&
       why.by_class[static_cast<size_t>(WorkClass::kIdle)] * 10 >= why.total * 7) {
     return StoodStill(why, context);

@@ -17,7 +17,8 @@ struct CauseContext {
   Nanos excess = 0;  // summed over the struck steps
   // Summed over the struck steps: the longest stretch, or pause of the host, beyond the peers'.
   Nanos longest_stretch = 0;
-  Nanos host_input = 0;  // of its host's longest pauses in the same steps those in which it fetched input
+  bool is_masked = false;  // peers pause, too: a pause as long as the excess would not be the longest stretch
+  Nanos host_input = 0;    // of its host's longest pauses in the same steps those in which it fetched input
   bool stacks_recorded = false;
   double syncs = 0, peer_syncs = 0;  // calls that wait for the device, per struck step
   HostProportion host;               // of a device job

@@ -213,6 +213,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.excess = suspect.total;
   context.longest_stretch = std::max(StretchBeyondPeers(job, suspect.rank, peers, steps),
                                      HostStretchBeyondPeers(job, suspect.rank, peers, steps));
+  context.is_masked = ArePausesMasked(job, suspect.rank, peers, steps, suspect.cost);
   context.host_input = HostInputBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
   if (context.has_device) {

@@ -100,6 +100,19 @@ Nanos HostInputBeyondPeers(const Job& job, size_t rank, std::span<const size_t> 
   return sum;
 }
 
+bool ArePausesMasked(const Job& job, size_t rank, std::span<const size_t> peers, std::span<const size_t> steps,
+                     std::span<const Nanos> cost) {
+  const bool has_device = job.ranks[rank].has_device;
+  size_t masked = 0;
+  for (const size_t s : steps) {
+    const auto usual = MiddleOfPeers(job, peers, s, [has_device](size_t, const pattern::Step& step) {
+      return has_device ? step.host_stretch : step.longest_stretch;
+    });
+    masked += usual && *usual >= cost[s] ? 1 : 0;
+  }
+  return masked * 2 > steps.size();
+}
+
 std::vector<std::vector<Suspect>> TakePauses(const AnalysisInput& in, std::vector<Suspect>* suspects) {
   std::vector<std::vector<Suspect>> out;
   for (Suspect& suspect : *suspects) {

@@ -23,6 +23,11 @@ namespace headway::diagnose {
 [[nodiscard]] Nanos HostInputBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                          std::span<const size_t> steps);
 
+// Whether in over half of `steps` the middle peer pauses, too (its host, where it has a device), and for so long that a
+// pause of what the rank loses there (`cost`, by axis step) would not be its longest. O(steps x peers).
+[[nodiscard]] bool ArePausesMasked(const Job& job, size_t rank, std::span<const size_t> peers,
+                                   std::span<const size_t> steps, std::span<const Nanos> cost);
+
 // A rank may be slow in many steps and stand still in one: two causes. Takes from the suspects the few steps (a quarter
 // of the struck ones at most) whose excess lies in one piece, in another function than that of most steps, and returns
 // them as suspects of their own, one a function, no rank twice in a list. What a rank loses in nearly all steps it is

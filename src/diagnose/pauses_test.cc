@@ -165,5 +165,23 @@ TEST(StretchBeyondPeers, StretchesInAnotherFunctionHaveOtherReasons) {
   EXPECT_EQ(Beyond(false, false), Ms(20));
 }
 
+TEST(Pauses, OnesAsLongAsThoseOfPeersDoNotShow) {
+  // Rank 2 takes 50 ms longer in steps 3, 6 and 9. Its peers' hosts pause for `usual` in the first `steps` of these.
+  const auto masked = [](Nanos usual, int steps) {
+    Look look(Make([](int s) { return Longer{s % 3 == 0 && s > 0 ? Ms(50) : 0}; }));
+    for (size_t r = 0; r < 4; ++r) {
+      for (int k = 1; k <= steps; ++k) look.job.ranks[r].steps[static_cast<size_t>(3 * k)].host_stretch = usual;
+    }
+    std::vector<Nanos> cost(kSteps, 0);
+    for (const size_t s : {3, 6, 9}) cost[s] = Ms(50);
+    const size_t peers[] = {0, 1, 3}, struck[] = {3, 6, 9};
+    return ArePausesMasked(look.job, 2, peers, struck, cost);
+  };
+  EXPECT_TRUE(masked(Ms(50), 3));
+  EXPECT_TRUE(masked(Ms(50), 2));
+  EXPECT_FALSE(masked(Ms(50), 1));  // of three
+  EXPECT_FALSE(masked(Ms(49), 3));
+}
+
 }  // namespace
 }  // namespace headway::diagnose
