@@ -63,6 +63,19 @@ Named NamedTime(const AnalysisInput& in, size_t rank) {
   return out;
 }
 
+// The function of the class that the rank is in longest in the step; -1 = none.
+Node LargestOf(FunctionView* view, size_t rank, size_t s, pattern::WorkClass work_class) {
+  const size_t step[] = {s};
+  const std::vector<FunctionView::Cell> cells = view->Sum(rank, step);
+  Node largest = -1;
+  for (size_t n = 0; n < cells.size(); ++n) {
+    const auto node = static_cast<Node>(n);
+    if (view->work_class(node) != work_class || cells[n].own == 0) continue;
+    if (largest < 0 || cells[n].own > cells[static_cast<size_t>(largest)].own) largest = node;
+  }
+  return largest;
+}
+
 // By rank and step what is above the rank's median over its steps.
 std::vector<std::vector<Nanos>> BeyondUsual(std::vector<std::vector<Nanos>> series) {
   for (std::vector<Nanos>& row : series) {
@@ -152,6 +165,20 @@ std::vector<Nanos> Holes(const Job& job, std::span<const size_t> ranks, const st
   return out;
 }
 
+// What a device copies while it has nothing else to do takes the same time in each step. A stall by name goes before.
+void FindCopies(const AnalysisInput& in, std::span<const size_t> ranks, CommonStalls* out) {
+  if (!in.job.ranks[ranks.front()].has_device) return;
+  constexpr auto kMemory = static_cast<size_t>(pattern::WorkClass::kMemory);
+  const std::vector<bool> any(in.job.num_steps(), false);  // not held against other lengths
+  const std::vector<Nanos> copies =
+      HolesBy(in.job, ranks, any, [](const pattern::Step& step) { return step.by_class[kMemory]; });
+  for (size_t s = 0; s < copies.size(); ++s) {
+    if (copies[s] == 0 || out->named[s] > 0) continue;
+    out->named[s] = copies[s];
+    out->functions[s] = LargestOf(in.view, ranks.front(), s, pattern::WorkClass::kMemory);
+  }
+}
+
 }  // namespace
 
 std::vector<bool> StepsOfSameHole(const Job& job) {
@@ -174,6 +201,7 @@ CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> r
   CommonStalls out{std::vector<Nanos>(steps, 0), std::vector<Node>(steps, -1), std::vector<Nanos>(steps, 0)};
   if (ranks.size() < 2) return out;
   FindNamed(in, ranks, &out);
+  FindCopies(in, ranks, &out);
   out.holes = Holes(in.job, ranks, same);
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps in which the ranks of a class stall alike: in a function whose name gives the stall away, or each in one hole
-// of the same length. Both show long before the whole step stands out of its noise.
+// Steps in which the ranks of a class stall alike: in a function whose name gives the stall away, in copies between
+// host and device, or each in one hole of the same length. All show long before the whole step stands out of its noise.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 namespace headway::diagnose {
 
 struct CommonStalls {
-  std::vector<Nanos> named;  // by axis step: the middle rank's time in such functions beyond its usual; 0 = no stall
+  std::vector<Nanos>
+      named;  // by axis step: the middle rank's time in such functions or copies beyond its usual; 0 = no stall
   std::vector<FunctionView::Node> functions;  // by axis step: the one with most of that time; -1 = no stall
   std::vector<Nanos> holes;  // by axis step: the middle rank's longest hole beyond its usual; 0 = no stall
 };

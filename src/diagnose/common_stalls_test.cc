@@ -121,5 +121,41 @@ TEST(CommonStalls, OfDevicesAHoleMayBeShorterThanAKernel) {
   EXPECT_EQ(HolesOfDevices({kStall, kStall + 2}, [](int) { return Ms(2); }), Only(0));  // may be launches
 }
 
+// Four ranks with devices, thirteen steps of 100 ms of kernels. Each copies a batch for 1 ms first; the first `ranks`
+// of them for 1 ms and `more` in steps 3, 6 and 9.
+CommonStalls CopiesOf(int ranks, Nanos more, FunctionView::Node* copy = nullptr) {
+  MadeMesh mesh({.ranks = 4});
+  const int world = mesh.Group("mesh_dp", {0, 1, 2, 3});
+  for (int s = 0; s < static_cast<int>(kSteps); ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      const bool is_slow = r < ranks && (s == 3 || s == 6 || s == 9);
+      mesh.Work(r, pattern::WorkClass::kMemory, "Memcpy HtoD (Pinned -> Device)", Ms(1) + (is_slow ? more : 0));
+      mesh.Compute(r, Ms(100));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const std::vector<size_t> members = {0, 1, 2, 3};
+  CommonStalls out = FindCommonStalls(look.In(), members, StepsOfSameHole(look.job));
+  if (copy != nullptr && out.functions[3] >= 0) {
+    EXPECT_EQ(look.view.name(out.functions[3]), "Memcpy HtoD (Pinned -> Device)");
+    *copy = out.functions[3];
+  }
+  return out;
+}
+
+TEST(CommonStalls, CopiesThatTakeLongerInSomeSteps) {
+  // Half a per cent of a step of 102 ms is 0.51 ms.
+  std::vector<Nanos> slow(kSteps, 0);
+  slow[3] = slow[6] = slow[9] = Ms(2);
+  FunctionView::Node copy = -1;
+  EXPECT_EQ(CopiesOf(4, Ms(2), &copy).named, slow);
+  EXPECT_GE(copy, 0);
+  EXPECT_EQ(CopiesOf(3, Ms(2)).named, slow);                           // three quarters of the ranks
+  EXPECT_EQ(CopiesOf(2, Ms(2)).named, std::vector<Nanos>(kSteps, 0));  // half of them
+  EXPECT_EQ(CopiesOf(4, Us(500)).named, std::vector<Nanos>(kSteps, 0));
+}
+
 }  // namespace
 }  // namespace headway::diagnose
