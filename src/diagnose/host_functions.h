@@ -18,7 +18,8 @@ struct HostProportion {
 };
 
 // By name, over the whole window: functions of the host with at least 1 % of the peers' host time count. Alike: longer
-// by at least half of what all together are longer by. O(functions of the ranks).
+// by at least half of what all together are longer by. What is summed up as hidden by the device counts as four of them
+// where ranks make as many of these calls, to a twentieth. O(functions of the ranks).
 [[nodiscard]] HostProportion CompareHosts(const Job& job, size_t rank, const std::vector<size_t>& peers);
 
 }  // namespace headway::diagnose
