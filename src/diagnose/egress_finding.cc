@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnose/ring_order.h"
+#include "diagnose/ring_shift.h"
 #include "diagnose/scope.h"
 #include "diagnose/shared_way.h"
 #include "diagnose/when.h"
@@ -17,14 +18,26 @@ namespace headway::diagnose {
 
 namespace {
 
-std::vector<size_t> StruckCalls(const Channel& channel, const SlowChannel& slow) {
+std::vector<size_t> CallsOf(const Channel& channel, const SlowChannel& slow, bool struck) {
   std::vector<size_t> out;
   for (size_t s = 0; s < slow.cost.size(); ++s) {
-    if (slow.cost[s] <= 0) continue;
+    if ((slow.cost[s] > 0) != struck) continue;
     const auto calls = channel.CallsOf(s);
     out.insert(out.end(), calls.begin(), calls.end());
   }
   return out;
+}
+
+std::vector<size_t> StruckCalls(const Channel& channel, const SlowChannel& slow) {
+  return CallsOf(channel, slow, true);
+}
+
+// The link that the ends of the channel show: those in the struck steps, or else by what they differ from the others.
+std::optional<report::Link> LinkOf(const Job& job, const Channel& channel, const SlowChannel& slow) {
+  const std::vector<size_t> struck = StruckCalls(channel, slow);
+  const RingOrder order = OrderOfEnds(job, struck);
+  if (order.TellsBoth()) return report::Link{order.first, order.last};
+  return LinkByShift(job, struck, CallsOf(channel, slow, false));
 }
 
 // Rank indices behind an egress: those ranks, or those of its hosts that its slow channels reach.
@@ -97,13 +110,13 @@ void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* eg
     const Channel& channel = channels[slow.channel];
     // Of two members the one that ends last has waited for what the other one sends, whatever they do.
     if (!IsRing(channel.op) && channel.ranks.size() != 2) continue;
-    const RingOrder order = OrderOfEnds(job, StruckCalls(channel, slow));
-    if (!order.TellsBoth()) continue;
+    const std::optional<report::Link> link = LinkOf(job, channel, slow);
+    if (!link) continue;
     for (const int32_t r : channel.ranks) {
-      if (job.ranks[static_cast<size_t>(r)].meta.rank != order.first) continue;
+      if (job.ranks[static_cast<size_t>(r)].meta.rank != link->from) continue;
       const int32_t side = egress->is_host ? job.comms.clock_of_rank[static_cast<size_t>(r)] : r;
       ++votes[side];
-      seen.insert({side, order.first, order.last});
+      seen.insert({side, link->from, link->to});
     }
   }
   int64_t all = 0;

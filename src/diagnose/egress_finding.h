@@ -11,8 +11,8 @@
 
 namespace headway::diagnose {
 
-// Where several sides fit equally well: keeps the one that the orders of ends in its rings point at, if they agree, and
-// notes the links they show.
+// Where several sides fit equally well: keeps the one that the orders of ends in its rings point at, or what ends move
+// by in the struck steps, if they agree, and notes the links they show.
 void NarrowByOrder(const Job& job, std::span<const Channel> channels, Egress* egress);
 
 // Where no file names its host and all of `slow` are collectives of two ranks: the ranks in a row that send in them, by

@@ -20,6 +20,13 @@ Nanos OwnTime(const Step& step) {
   return step.end - step.start - step.by_class[static_cast<size_t>(pattern::WorkClass::kCommunication)];
 }
 
+Nanos AlignedEnd(const Job& job, const trace::CollectiveMember& member) {
+  const auto rank = static_cast<size_t>(member.rank_index);
+  const auto clock = static_cast<size_t>(job.comms.clock_of_rank[rank]);
+  const auto& rows = job.ranks[rank].comms.instances;
+  return trace::Align(job.comms.clocks[clock], rows[static_cast<size_t>(member.instance)].end);
+}
+
 namespace {
 
 void FillSteps(Job* job) {

@@ -63,6 +63,9 @@ struct Job {
 // Own time of a step: everything but exposed communication.
 [[nodiscard]] Nanos OwnTime(const pattern::Step& step);
 
+// When a member of a collective ended, on the job's common clock.
+[[nodiscard]] Nanos AlignedEnd(const Job& job, const trace::CollectiveMember& member);
+
 // `ranks` in any order, ranks distinct. O(n log n) in communication rows. The answer does not depend on `threads`.
 [[nodiscard]] Job JoinJob(std::vector<pattern::RankPattern> ranks, int threads = 1);
 

@@ -20,12 +20,6 @@ using Lags = std::map<int32_t, std::vector<Nanos>>;
 // Members in the order they end, the last one first, with the middle of their lags.
 using Chain = std::vector<std::pair<Nanos, int32_t>>;
 
-Nanos EndOf(const Job& job, const trace::CollectiveMember& member) {
-  const auto& rows = job.ranks[static_cast<size_t>(member.rank_index)].comms.instances;
-  const int32_t clock = job.comms.clock_of_rank[static_cast<size_t>(member.rank_index)];
-  return trace::Align(job.comms.clocks[static_cast<size_t>(clock)], rows[static_cast<size_t>(member.instance)].end);
-}
-
 // `group_of`: by rank index; members of one group are held against each other.
 std::map<int32_t, Lags> LagsByGroup(const Job& job, std::span<const size_t> collectives,
                                     const std::vector<int32_t>& group_of) {
@@ -35,7 +29,7 @@ std::map<int32_t, Lags> LagsByGroup(const Job& job, std::span<const size_t> coll
     std::map<int32_t, Nanos> last;
     ends.clear();
     for (const trace::CollectiveMember& member : job.comms.collectives[c].members) {
-      ends.push_back(EndOf(job, member));
+      ends.push_back(AlignedEnd(job, member));
       const auto [it, fresh] = last.try_emplace(group_of[static_cast<size_t>(member.rank_index)], ends.back());
       it->second = std::max(it->second, ends.back());
     }
