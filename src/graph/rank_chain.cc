@@ -42,16 +42,17 @@ bool ChainBuilder::Before(const Point& a, const Point& b) {
 
 void ChainBuilder::Follow(const RankPattern& rank, const HostClock& clock, std::span<const int32_t> targets, size_t i,
                           Point* arrival) {
-  // What lies between the end of one operation and the begin of the next one on its stream.
-  constexpr Nanos kLargestGap = 20 * kMicrosecond;
   const CommInstance& instance = rank.comms.instances[i];
   LastRows& last = last_of_group_[static_cast<size_t>(instance.local_group)];
   const int32_t before = instance.chained ? NearestEnd(rank, last, instance.start) : -1;
   std::shift_right(last.begin(), last.end(), 1);
   last.front() = static_cast<int32_t>(i);
   if (before < 0 || targets[static_cast<size_t>(before)] < 0) return;
+  // What lies between the end of one operation and the begin of the next one on its stream, or its thread.
+  const bool is_device = rank.comms.groups[static_cast<size_t>(instance.local_group)].is_device;
+  const Nanos largest_gap = (is_device ? 20 : 100) * kMicrosecond;
   const Nanos end = rank.comms.instances[static_cast<size_t>(before)].end;
-  if (std::abs(instance.start - end) > kLargestGap) return;
+  if (std::abs(instance.start - end) > largest_gap) return;
   const int32_t target = targets[static_cast<size_t>(before)];
   const SegmentCollective& c = graph_.collectives[static_cast<size_t>(target)];
   const Nanos gap = Align(clock, instance.start) - (c.latest_arrival + c.transfer);

@@ -119,11 +119,10 @@ void CriticalSweep::StartCommLoop(const Event& event) {
   trace::CommDetail detail;
   if (event.detail > 0) detail = in_.details->comm[event.detail - 1];
   constexpr Nanos kNextInLine = 100 * kMicrosecond;  // a thread takes up what waits for it at once
-  constexpr Nanos kAtOnce = 20 * kMicrosecond;       // what the thread that hands out work needs at least to hear of it
   Nanos& last_end = stream_end_[event.lane];
   Nanos& since = queued_since_[event.lane];
   const bool any_before = last_end != INT64_MIN;
-  const bool chained = any_before && event.start >= last_end && event.start - last_end < kAtOnce;
+  const bool chained = any_before && event.start >= last_end && event.start - last_end <= kNextInLine;
   open.comm = comms_.Start(event, detail, /*blocking=*/false, chained, StepOfComm());
   if (!any_before || event.start - last_end > kNextInLine) since = event.start;
   last_end = std::max(last_end, event.end());

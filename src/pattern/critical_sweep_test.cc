@@ -362,13 +362,13 @@ TEST(CriticalSweep, HelperThreadsAreNotBlamed) {
 }
 
 TEST(CriticalSweep, WhatAThreadTakesUpAtOnceStoodInLineBehindTheOneBefore) {
-  // On one run loop: 300..500, 519..700 (19 later), 720..800 (20 later), 790..900 (open together).
+  // On one run loop: 200..400, 500..600 (100 later), 701..800 (101 later), 790..900 (open together).
   const RankPattern p = RowScript()
                             .Step(1, 0, 1000)
                             .Row("main", EventKind::kCpuOp, "op", 0, 1000)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 300, 200)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 519, 181)
-                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 720, 80)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 200, 200)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 500, 100)
+                            .Collective("pt_gloo_runloop", CommOp::kAllReduce, 701, 99)
                             .Collective("pt_gloo_runloop", CommOp::kAllReduce, 790, 110)
                             .Fold();
   ASSERT_EQ(p.comms.instances.size(), 4U);
