@@ -47,6 +47,7 @@ struct RingOrder {
 struct RingStairs {
   Nanos hop = 0;                    // from a member to the next
   std::vector<report::Link> links;  // candidates for the slow one
+  bool all_round = false;           // the clocks tell the order of all members, from host to host as well
 };
 
 // Over `collectives` of one group and kind; nothing where there are under four members, the steps are uneven or below

@@ -124,7 +124,7 @@ std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> c
   const auto together = LagsByGroup(job, whole, std::vector<int32_t>(job.num_ranks(), 0));
   if (const Nanos hop = HopOf(together); hop > 4 * residual) {
     const Chain chain = ChainOf(together.begin()->second);
-    return RingStairs{hop, {link(chain, chain)}};
+    return RingStairs{hop, {link(chain, chain)}, true};
   }
   const auto by_host = LagsByGroup(job, whole, job.comms.clock_of_rank);
   const Nanos hop = by_host.size() < 2 ? 0 : HopOf(by_host);
@@ -132,10 +132,10 @@ std::optional<RingStairs> StairsOfEnds(const Job& job, std::span<const size_t> c
   if (by_host.size() > 2) {
     const std::vector<Chain> hosts = InOrder(by_host, together.begin()->second, hop, residual);
     if (hosts.empty()) return std::nullopt;
-    return RingStairs{hop, {link(hosts.back(), hosts.front())}};
+    return RingStairs{hop, {link(hosts.back(), hosts.front())}, false};
   }
   const Chain a = ChainOf(by_host.begin()->second), b = ChainOf(by_host.rbegin()->second);
-  return RingStairs{hop, {link(a, b), link(b, a)}};
+  return RingStairs{hop, {link(a, b), link(b, a)}, false};
 }
 
 }  // namespace headway::diagnose
