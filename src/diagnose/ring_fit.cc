@@ -7,8 +7,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <string>
-#include <tuple>
 #include <utility>
 
 #include "diagnose/excess.h"
@@ -31,7 +29,6 @@ constexpr size_t kMostWork = size_t{1} << 22U;
 constexpr int kMostSweeps = 200;
 constexpr double kSettled = 1e-6;    // of what is left
 constexpr double kRounding = 1e-18;  // of what was there
-constexpr size_t kNoPlace = SIZE_MAX;
 constexpr std::array kOps{CommOp::kAllReduce, CommOp::kAllGather, CommOp::kReduceScatter};
 
 using Column = std::vector<double>;  // one value per end
@@ -43,9 +40,6 @@ struct Ends {
   double scatter = 0;   // ns: what an end varies by between calls
   size_t begin = 0;     // of its members' values in a column, in the ring's order
 };
-
-// The place of the sender in each ring; kNoPlace where the ring does not pass this way.
-using Way = std::vector<size_t>;
 
 class Fitter {
  public:
@@ -145,38 +139,11 @@ class Fitter {
     return clocks.size();
   }
 
-  // Those out of each rank, out of each host that no ring leaves twice, and out of the same place in all groups of a
-  // kind, which is a host whose name is not known.
+  // As far as they pass rings of long operations.
   [[nodiscard]] std::vector<Way> Ways() const {
-    enum class Out : uint8_t { kRank, kHost, kPlace };
-    using Key = std::tuple<Out, std::string, size_t>;
-    std::map<Key, Way> of;
-    std::vector<Key> twice;
-    for (size_t k = 0; k < rings_.size(); ++k) {
-      const std::vector<size_t>& members = rings_[k].members;
-      const std::vector<int32_t>& ranks = rings_[k].channel->ranks;
-      const trace::JobGroup& group = job_.comms.groups[static_cast<size_t>(rings_[k].channel->group)];
-      for (size_t i = 0; i < members.size(); ++i) {
-        const auto clock = static_cast<size_t>(ClockOf(members[i]));
-        const auto enter = [&](const Key& key) {
-          Way& way = of.try_emplace(key, rings_.size(), kNoPlace).first->second;
-          if (way[k] != kNoPlace) twice.push_back(key);
-          way[k] = i;
-        };
-        enter({Out::kRank, "", members[i]});
-        if (static_cast<size_t>(ClockOf(members[(i + 1) % members.size()])) != clock) enter({Out::kHost, "", clock});
-        const auto place = std::lower_bound(ranks.begin(), ranks.end(), static_cast<int32_t>(members[i]));
-        const RankId distance = group.ranks.size() < 2 ? 0 : group.ranks[1] - group.ranks[0];
-        const std::string kind =
-            group.desc + " every " + std::to_string(distance) + " of " + std::to_string(members.size());
-        enter({Out::kPlace, kind, static_cast<size_t>(place - ranks.begin())});
-      }
-    }
-    for (const Key& key : twice) of.erase(key);
-    std::vector<Way> out;
-    for (auto& [key, way] : of) {
+    std::vector<Way> out = WaysOut(job_, rings_);
+    for (Way& way : out) {
       for (size_t k = 0; k < way.size(); ++k) way[k] = is_long_[k] != 0 ? way[k] : kNoPlace;
-      out.push_back(std::move(way));
     }
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -6,15 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "diagnose/channels.h"
+#include "diagnose/ring_ways.h"
 
 namespace headway::diagnose {
-
-// One kind of ring operation of one group, and the order it goes round in.
-struct Ring {
-  const Channel* channel = nullptr;
-  std::vector<size_t> members;  // rank indices, each sends to the next one, the last to the first
-};
 
 struct RingFit {
   struct Link {

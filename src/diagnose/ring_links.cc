@@ -87,16 +87,18 @@ void RemoveStagger(const Job& job, const std::vector<Marked>& marked, const std:
 }
 
 bool AreFitted(const std::vector<Marked>& marked) {
-  return std::all_of(marked.begin(), marked.end(), [](const Marked& m) { return m.fitted; });
+  return std::all_of(marked.begin(), marked.end(), [](const Marked& m) { return m.by != ToldBy::kOrder; });
 }
+
+bool IsByArrivals(const std::vector<Marked>& marked) { return marked.front().by == ToldBy::kArrivals; }
 
 void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all, Candidate* candidate) {
   std::vector<report::Evidence>& evidence = candidate->finding.evidence;
   // What the ends fit says what the link costs; where merely the last one is known nothing does.
   if (AreFitted(slow.marked)) {
     RemoveStagger(job, slow.marked, {}, candidate);
-    evidence.push_back(
-        {"gain is estimated from", "the ends of the ring", "", "", "how far apart a slow link makes them lie"});
+    evidence.push_back({"gain is estimated from", IsByArrivals(slow.marked) ? "who comes last" : "the ends of the ring",
+                        "", "", "how far apart a slow link makes the ends lie"});
     return;
   }
   if (!job.ranks.front().has_device) {
@@ -125,7 +127,12 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
 
 // "rank 3 ends last in 40 of 40 all-reduce, 2 ms after the first".
 std::string TellOrder(const Marked& m) {
-  if (m.fitted) {
+  if (m.by == ToldBy::kArrivals) {
+    return std::string(trace::ToString(m.channel->op)) + " takes " + FormatDuration(m.order.lag) +
+           " longer where rank " + std::to_string(m.order.last) + " comes last than where rank " +
+           std::to_string(m.sender) + " does, as it would if the link between them were slow";
+  }
+  if (m.by == ToldBy::kEnds) {
     return std::string("in each ") + trace::ToString(m.channel->op) +
            " the ranks of a host end as they would if the link from rank " + std::to_string(m.sender) + " to rank " +
            std::to_string(m.order.last) + " set the pace, " + FormatDuration(m.order.lag) + " from first to last";
@@ -194,8 +201,9 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
   } else {
     finding.confidence = report::Confidence::kSuspected;
     finding.confidence_reason =
-        std::string(AreFitted(slow.marked) ? "from how far ends lie apart, whatever the clocks are"
-                                           : "from the order of ends alone") +
+        std::string(!AreFitted(slow.marked)     ? "from the order of ends alone"
+                    : IsByArrivals(slow.marked) ? "from who comes last, whatever the clocks are"
+                                                : "from how far ends lie apart, whatever the clocks are") +
         "; link counters or a pairwise test would prove it";
     finding.scope.ranks.assign(ends.begin(), ends.end());
     finding.headline = side_by_side       ? "from " + Ranks(senders) + " to " + Ranks(receivers)
@@ -227,6 +235,7 @@ std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
   report::Finding& finding = candidate.finding;
   std::vector<Marked> marked;
   Nanos hop = 0;
+  bool all_round = true;
   std::set<RankId> ends;
   for (const Channel* channel : kinds) {
     if (channel->ranks.size() < 3 || !IsRing(channel->op)) continue;
@@ -235,8 +244,8 @@ std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
     const Nanos lag = stairs->hop * static_cast<Nanos>(channel->ranks.size() - 1);
     if (lag * 1000 < MedianTransfer(job, *channel) * (stairs->all_round ? kPerMilleAllRound : kLeastPerMille)) continue;
     marked.push_back({channel, {.lag = lag}, -1});
-  bool all_round = true;
     hop = std::max(hop, stairs->hop);
+    all_round = all_round && stairs->all_round;
     if (!finding.scope.links.empty()) continue;
     finding.scope.links = stairs->links;
     for (const report::Link& link : stairs->links) ends.insert({link.from, link.to});
@@ -245,7 +254,6 @@ std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
   finding.cause = "slow-link";
   finding.scope.ranks.assign(ends.begin(), ends.end());
   finding.scope.group = NameOf(job, *marked.front().channel);
-    all_round = all_round && stairs->all_round;
   finding.id = "slow-link-stairs-" + std::to_string(marked.front().channel->group);
   const bool one = finding.scope.links.size() == 1;
   finding.headline = one ? "between ranks " + FormatRanks(finding.scope.ranks, 2)

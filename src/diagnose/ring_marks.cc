@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "diagnose/arrival_fit.h"
 #include "diagnose/ring_fit.h"
 
 namespace headway::diagnose {
@@ -84,7 +85,28 @@ std::vector<Marked> FitOverHosts(const Job& job, const Channels& channels, bool*
     order.first = link.sender;
     order.last = link.receiver;
     order.lag = link.hop * (std::ssize(link.channel->ranks) - 1);
-    if (IsGoodPart(job, *link.channel, order.lag)) out.push_back({link.channel, order, link.sender, true});
+    if (IsGoodPart(job, *link.channel, order.lag)) out.push_back({link.channel, order, link.sender, ToldBy::kEnds});
+  }
+  return out;
+}
+
+// The same from how long operations take depending on who comes last. Each of two members has what the other one sent,
+// whatever they do.
+std::vector<Marked> FitLastToCome(const Job& job, const Channels& channels) {
+  std::vector<Ring> rings;
+  for (const Channel* channel : channels) {
+    const bool is_pair =
+        channel->sender < 0 && channel->ranks.size() == 2 && (IsRing(channel->op) || channel->op == CommOp::kAllToAll);
+    if (channel->hosts.size() < 2 || !(is_pair || (IsRing(channel->op) && channel->ranks.size() > 2))) continue;
+    if (Ring ring{channel, RingOf(job, *channel)}; ring.members.size() >= 2) rings.push_back(std::move(ring));
+  }
+  std::vector<Marked> out;
+  for (const LateData& data : FitArrivals(job, rings)) {
+    RingOrder order;
+    order.first = data.sender;
+    order.last = data.receiver;
+    order.lag = data.lag;
+    if (IsGoodPart(job, *data.channel, order.lag)) out.push_back({data.channel, order, data.sender, ToldBy::kArrivals});
   }
   return out;
 }
@@ -135,22 +157,31 @@ RingMarks MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group,
     if (staggered.empty() && !has_device) staggered = FitOverHosts(job, kinds, &marks.too_many);
     // Processes that share cores are apart by chance: only where transfers hold a good part of the step, or nearly all
     // operations say the same.
-    const bool is_sure = has_device || std::any_of(staggered.begin(), staggered.end(),
-                                                   [](const Marked& m) { return m.fitted || IsAlwaysSo(m.order); });
+    const bool is_sure = has_device || std::any_of(staggered.begin(), staggered.end(), [](const Marked& m) {
+                           return m.by != ToldBy::kOrder || IsAlwaysSo(m.order);
+                         });
     if (is_sure || ExposedPerStep(job, kinds) * 10 >= job.median_step) marked[group] = std::move(staggered);
   }
-  std::set<int32_t> open;
-  for (const auto& [group, kinds] : by_group) {
-    if (marked[group].empty()) open.insert(group);
-  }
-  if (open.empty()) return marks;
+  // What is open yet of what was asked for.
+  const auto enter = [&](const std::vector<Marked>& found) {
+    std::set<int32_t> open;
+    for (const auto& [group, kinds] : by_group) {
+      if (marked[group].empty()) open.insert(group);
+    }
+    for (const Marked& m : found) {
+      if (open.count(m.channel->group) == 0) continue;
+      const Channels& asked = by_group.at(m.channel->group);
+      if (std::find(asked.begin(), asked.end(), m.channel) != asked.end()) marked[m.channel->group].push_back(m);
+    }
+  };
+  const auto any_is_open = [&] {
+    return std::any_of(by_group.begin(), by_group.end(), [&](const auto& of) { return marked[of.first].empty(); });
+  };
+  if (!any_is_open()) return marks;
   Channels rings;  // short ones, too: they tell of the clocks
   for (const Channel& channel : all) rings.push_back(&channel);
-  for (const Marked& m : FitOverHosts(job, rings, &marks.too_many)) {
-    if (open.count(m.channel->group) == 0) continue;
-    const Channels& asked = by_group.at(m.channel->group);
-    if (std::find(asked.begin(), asked.end(), m.channel) != asked.end()) marked[m.channel->group].push_back(m);
-  }
+  enter(FitOverHosts(job, rings, &marks.too_many));
+  if (has_device && any_is_open()) enter(FitLastToCome(job, rings));
   return marks;
 }
 
