@@ -246,9 +246,10 @@ Candidate MakeSlowEgress(const Job& job, std::span<const Channel> channels, cons
   // That something among so many is slow names nobody.
   const bool is_anybody = egress.sides.size() > 2 && !egress.is_row;
   const bool by_steps = std::any_of(besides.begin(), besides.end(), [](const SlowChannel& s) { return !s.is_taken; });
-  candidate.at_most_info =
-      is_anybody || std::any_of(egress.slow.begin(), egress.slow.end(),
-                                [&](const SlowChannel& slow) { return IsDoubtful(job, channels, slow, by_steps); });
+  candidate.at_most_info = is_anybody || egress.is_slight ||
+                           std::any_of(egress.slow.begin(), egress.slow.end(), [&](const SlowChannel& slow) {
+                             return IsDoubtful(job, channels, slow, by_steps);
+                           });
   return candidate;
 }
 

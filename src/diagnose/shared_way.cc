@@ -34,19 +34,10 @@ bool Passes(const Job& job, const Channel& channel, const Egress& egress) {
   return std::any_of(of.begin(), of.end(), is_side);
 }
 
-// Whether two causes strike the same steps, but for a quarter of either's.
-bool SameSteps(const std::vector<Nanos>& cost, const std::vector<bool>& struck) {
-  size_t mine = 0, theirs = 0, both = 0;
-  for (size_t s = 0; s < struck.size(); ++s) {
-    mine += cost[s] > 0 ? 1 : 0;
-    theirs += struck[s] ? 1 : 0;
-    both += cost[s] > 0 && struck[s] ? 1 : 0;
-  }
-  return both * 4 >= 3 * std::max(mine, theirs);
-}
-
+// Of two members each has what the other one sent, whatever they do.
 bool IsRingOverHosts(const Job& job, const Channel& channel) {
-  return channel.sender < 0 && IsRing(channel.op) && IsOverHosts(job, channel);
+  const bool is_ring = IsRing(channel.op) || channel.ranks.size() == 2;
+  return channel.sender < 0 && is_ring && IsOverHosts(job, channel);
 }
 
 using Likes = std::pair<int32_t, int32_t>;
@@ -62,10 +53,10 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
                                      std::span<const SlowChannel> in_some_steps) {
   if ((egress.sides.size() != 1 && !egress.is_row) || egress.slow.empty()) return {};
   std::set<size_t> known;
-  std::vector<bool> struck(job.num_steps(), false);
+  SlowChannel any{0, std::vector<Nanos>(job.num_steps(), 0), 0};
   for (const SlowChannel& slow : egress.slow) {
     known.insert(slow.channel);
-    for (size_t s = 0; s < slow.cost.size(); ++s) struck[s] = struck[s] || slow.cost[s] > 0;
+    for (size_t s = 0; s < slow.cost.size(); ++s) any.cost[s] = std::max(any.cost[s], slow.cost[s]);
   }
   std::map<Likes, std::vector<size_t>> of;  // channels held against one another; one without likes is by itself
   std::set<Likes> compared;                 // whose others tell that they are not slow, or how much
@@ -78,10 +69,10 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
   }
   const double keep = 1 / MeanRatio(egress.slow);
   std::vector<SlowChannel> out;
-  if (std::find(struck.begin(), struck.end(), false) != struck.end()) {
+  if (std::find(any.cost.begin(), any.cost.end(), 0) != any.cost.end()) {
     for (const SlowChannel& slow : in_some_steps) {
       const Channel& channel = channels[slow.channel];
-      if (known.count(slow.channel) > 0 || !Passes(job, channel, egress) || !SameSteps(slow.cost, struck)) continue;
+      if (known.count(slow.channel) > 0 || !Passes(job, channel, egress) || !SameSteps(slow, any)) continue;
       compared.insert(LikesOf(channels, slow.channel));
       out.push_back(slow);
     }
@@ -91,7 +82,7 @@ std::vector<SlowChannel> SlowBesides(const Job& job, std::span<const Channel> ch
     for (const size_t i : members) {
       SlowChannel slow{i, std::vector<Nanos>(job.num_steps(), 0), 1 / keep, true};
       for (size_t s = 0; s < job.num_steps(); ++s) {
-        if (struck[s]) slow.cost[s] = static_cast<Nanos>((1 - keep) * static_cast<double>(channels[i].actual[s]));
+        if (any.cost[s] > 0) slow.cost[s] = static_cast<Nanos>((1 - keep) * static_cast<double>(channels[i].actual[s]));
       }
       out.push_back(std::move(slow));
     }

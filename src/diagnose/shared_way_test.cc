@@ -106,13 +106,13 @@ TEST(SlowBesides, WhatIsSlowInTheSameStepsPassesTheRowToo) {
 }
 
 // Two stages of two ranks whose files name no hosts and no sizes; each rank sends to the one at its place in the other
-// stage for so long, and each stage has a ring of its own.
+// stage for so long, and the two of each stage meet.
 struct TwoStages {
   Job job;
   std::vector<Channel> channels;
   std::vector<Egress> egress;
 
-  TwoStages(const std::vector<Nanos>& sends, const std::vector<Nanos>& rings) {
+  TwoStages(const std::vector<Nanos>& sends, const std::vector<Nanos>& rings, CommOp op = CommOp::kAllReduce) {
     MadeMesh mesh({.ranks = 4});
     const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 2}, {1, 3}});
     const std::vector<int> dp = mesh.Groups("mesh_dp", {{0, 1}, {2, 3}});
@@ -120,7 +120,7 @@ struct TwoStages {
       mesh.Step();
       mesh.ComputeAll(Ms(50));
       for (size_t r = 0; r < 4; ++r) mesh.Send(pp[r % 2], static_cast<int>(r), -1, sends[r]);
-      for (size_t g = 0; g < 2; ++g) mesh.Meet(dp[g], CommOp::kAllReduce, -1, rings[g]);
+      for (size_t g = 0; g < 2; ++g) mesh.Meet(dp[g], op, -1, rings[g]);
     }
     job = JoinJob(WithoutHosts(mesh.Make()));
     channels = CollectChannels(job);
@@ -131,14 +131,17 @@ struct TwoStages {
 TEST(SlowBesides, ARingThatHasNoLikesIsAsSlowWhateverOthersTake) {
   // What rank 2 sends back takes four times as long as what it gets; of rings like that of its stage there is no other,
   // as the other stage reduces other gradients.
-  const TwoStages made({Ms(10), Ms(10), Ms(40), Ms(10)}, {Ms(10), Ms(80)});
-  ASSERT_EQ(made.egress.size(), 1U);
-  EXPECT_EQ(made.egress[0].sides, (std::vector<int32_t>{2}));
-  const std::vector<SlowChannel> besides = SlowBesides(made.job, made.channels, made.egress[0], {});
-  ASSERT_EQ(besides.size(), 1U);
-  EXPECT_EQ(made.channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
-  EXPECT_TRUE(besides[0].is_taken);
-  for (const Nanos cost : besides[0].cost) EXPECT_EQ(cost, Ms(60));  // three quarters of 80, were the way as quick
+  // In an exchange each of the two has what the other one sent.
+  for (const CommOp op : {CommOp::kAllReduce, CommOp::kAllToAll}) {
+    const TwoStages made({Ms(10), Ms(10), Ms(40), Ms(10)}, {Ms(10), Ms(80)}, op);
+    ASSERT_EQ(made.egress.size(), 1U);
+    EXPECT_EQ(made.egress[0].sides, (std::vector<int32_t>{2}));
+    const std::vector<SlowChannel> besides = SlowBesides(made.job, made.channels, made.egress[0], {});
+    ASSERT_EQ(besides.size(), 1U);
+    EXPECT_EQ(made.channels[besides[0].channel].ranks, (std::vector<int32_t>{2, 3}));
+    EXPECT_TRUE(besides[0].is_taken);
+    for (const Nanos cost : besides[0].cost) EXPECT_EQ(cost, Ms(60));  // three quarters of 80, were the way as quick
+  }
 }
 
 TEST(SlowBesides, WhatStaysAmongRanksInARowDoesNotPassTheirCard) {
