@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/call_times.h"
+#include "diagnose/host_speed.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
 #include "diagnose/when.h"
@@ -60,6 +61,18 @@ struct SlowHost {
   CallRatio least;  // of its ranks
 };
 
+// All but what was seen and its edit.
+void Finish(const Job& job, const std::vector<size_t>& ranks, Candidate* candidate) {
+  report::Finding& finding = candidate->finding;
+  finding.cause = "slow-host";
+  FillScope(job, ranks, &finding.scope);
+  finding.id = "slow-host-" + std::to_string(finding.scope.ranks.front());
+  finding.headline = Who(job, finding.scope);
+  finding.when = ClassifyWhen(candidate->excess, job.steps);
+  finding.suggestion = "look for CPU limits (cgroup quota), low clocks or other processes on this host";
+  finding.confidence = report::Confidence::kLikely;
+}
+
 Candidate MakeCandidate(const Job& job, const SlowHost& host, bool is_named) {
   const auto& [ranks, least] = host;
   Candidate candidate;
@@ -75,22 +88,45 @@ Candidate MakeCandidate(const Job& job, const SlowHost& host, bool is_named) {
     }
     RemoveOwnTime(job, r, {}, cost, &candidate.edit);
   }
+  Finish(job, ranks, &candidate);
   report::Finding& finding = candidate.finding;
-  finding.cause = "slow-host";
-  FillScope(job, ranks, &finding.scope);
-  finding.id = "slow-host-" + std::to_string(finding.scope.ranks.front());
-  finding.headline = Who(job, finding.scope);
-  finding.when = ClassifyWhen(candidate.excess, job.steps);
   finding.sentence = "Every call of its host functions takes " + FormatRatio(least.ratio) +
                      " the time the same call takes on the other " +
                      (is_named ? "hosts." : "ranks; the files name no hosts, these may share one.");
-  finding.suggestion = "look for CPU limits (cgroup quota), low clocks or other processes on this host";
-  finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = (is_named ? "all ranks of this host, in at least " : "ranks in a row, in at least ") +
                               std::to_string(least.functions) + " functions; the other " +
                               (is_named ? "hosts" : "ranks") + " agree with one another";
   finding.evidence.push_back({"time of a call, middle of the functions", FormatRatio(least.ratio), "", "1x",
                               "mean own time of a call, function by function"});
+  return candidate;
+}
+
+// Whether the host is slow where it is not slower still.
+bool IsSlowInQuietSteps(const Limits& limits, const SlowHost& host, const SlowSteps& some) {
+  CallRatio quiet = host.least;
+  quiet.ratio *= some.quiet;
+  return IsSlow(limits, quiet, host.ranks.size());
+}
+
+Candidate InSomeSteps(const Job& job, const std::vector<size_t>& ranks, const SlowSteps& some) {
+  Candidate candidate;
+  candidate.excess.assign(job.num_steps(), 0);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    for (size_t s = 0; s < candidate.excess.size(); ++s) {
+      candidate.excess[s] = std::max(candidate.excess[s], some.cost[i][s]);
+    }
+    RemoveBeyondQuietSteps(job, ranks[i], some.cost[i], some.quiet_steps, &candidate.edit);
+  }
+  Finish(job, ranks, &candidate);
+  report::Finding& finding = candidate.finding;
+  // Another process may take its share of a host's processors now and then.
+  candidate.at_most_info = !IsSteady(finding.when);
+  candidate.against = HeldAgainst::kOtherSteps;
+  finding.sentence = "In these steps every call of its host functions takes " + FormatRatio(some.ratio) +
+                     " the time the same call takes in its other steps.";
+  finding.confidence_reason = "all ranks of this host in the same steps, and not those of the other hosts";
+  finding.evidence.push_back({"time of a call, middle of the steps", FormatRatio(some.ratio), "1x", "",
+                              "what three quarters of the functions reach; expected: its other steps"});
   return candidate;
 }
 
@@ -145,16 +181,8 @@ std::vector<SlowHost> JoinNeighbours(const Job& job, const std::vector<SlowHost>
   return {std::move(all)};
 }
 
-}  // namespace
-
-void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
-  const Job& job = in.job;
-  if (job.num_ranks() == 0 || job.num_steps() == 0) return;
-  const bool named = HostsAreNamed(job);
-  // Operators take what their shapes need: without host names a row of ranks may as well be a wider stage.
-  if (!named && !job.ranks.front().has_device) return;
-  const std::vector<std::vector<size_t>> hosts = named ? RanksByHost(job) : EachAlone(job);
-  if (hosts.size() < 2) return;
+// Hosts that are slow over the window as a whole.
+std::vector<SlowHost> SlowHosts(const Job& job, const std::vector<std::vector<size_t>>& hosts, bool named) {
   // One rank speaks for its host; the others are asked where it is slow.
   constexpr size_t kMostAsked = 256;  // evenly spread: what is usual of so many is so of all
   const size_t stride = std::max<size_t>(1, hosts.size() / kMostAsked);
@@ -166,19 +194,36 @@ void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<SlowHost> slow;
   for (size_t h = 0; h < hosts.size(); ++h) {
     const CallRatio first = CompareCalls(TimesOfCalls(job.ranks[hosts[h].front()]), usual);
-    if (!named && first.ratio == 0) return;  // it may be on the slow host, too
+    if (!named && first.ratio == 0) return {};  // it may be on the slow host, too
     if (!IsSlow(limits, first, hosts[h].size())) {
-      if (first.alike && first.ratio > limits.healthy) return;  // hosts differ as it is
+      if (first.alike && first.ratio > limits.healthy) return {};  // hosts differ as it is
       continue;
     }
     SlowHost host{hosts[h], first};
     if (!AllAreSlow(job, usual, limits, &host)) continue;
     if (host.least.ratio >= limits.slow || OthersAgree(job, usual, host)) slow.push_back(std::move(host));
   }
-  if (!named) {
-    slow = JoinNeighbours(job, slow);
-  } else if (slow.size() * 2 >= hosts.size() && slow.size() > 1) {
-    return;
+  if (!named) return JoinNeighbours(job, slow);
+  return slow.size() * 2 >= hosts.size() && slow.size() > 1 ? std::vector<SlowHost>() : slow;
+}
+
+}  // namespace
+
+void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
+  const Job& job = in.job;
+  if (job.num_ranks() == 0 || job.num_steps() == 0) return;
+  const bool named = HostsAreNamed(job);
+  // Operators take what their shapes need: without host names a row of ranks may as well be a wider stage.
+  if (!named && !job.ranks.front().has_device) return;
+  const std::vector<std::vector<size_t>> hosts = named ? RanksByHost(job) : EachAlone(job);
+  if (hosts.size() < 2) return;
+  std::vector<SlowHost> slow = SlowHosts(job, hosts, named);
+  for (const SlowSteps& some : named ? FindSlowSteps(job, in.view, hosts) : std::vector<SlowSteps>()) {
+    const std::vector<size_t>& ranks = hosts[some.host];
+    const auto known = std::find_if(slow.begin(), slow.end(), [&](const SlowHost& h) { return h.ranks == ranks; });
+    if (known != slow.end() && IsSlowInQuietSteps(LimitsOf(job), *known, some)) continue;
+    if (known != slow.end()) slow.erase(known);
+    out->candidates.push_back(InSomeSteps(job, ranks, some));
   }
   for (const SlowHost& host : slow) out->candidates.push_back(MakeCandidate(job, host, named));
 }
