@@ -101,4 +101,9 @@ CallRatio CompareCalls(const CallTimes& mine, const CallTimes& reference) {
   return out;
 }
 
+double RatioOf(const CallTimes& mine, const CallTimes& reference, std::string_view function) {
+  const auto here = mine.find(function), there = reference.find(function);
+  return here == mine.end() || there == reference.end() ? 0 : here->second / std::max(1.0, there->second);
+}
+
 }  // namespace headway::diagnose

@@ -54,4 +54,14 @@ struct CallRatio {
 
 [[nodiscard]] CallRatio CompareCalls(const CallTimes& mine, const CallTimes& reference);
 
+// Whether what takes `ratio` times as long as elsewhere is a matter of its own where all takes `of_all` times as long:
+// no host takes so many times as long for one kind of work and not for the rest.
+[[nodiscard]] constexpr bool IsOwnMatter(double ratio, double of_all) {
+  constexpr double kLeast = 3;
+  return ratio >= kLeast && ratio >= 2 * of_all;
+}
+
+// How many times as long as in `reference` a call of `function` takes; 0 where either does not have it.
+[[nodiscard]] double RatioOf(const CallTimes& mine, const CallTimes& reference, std::string_view function);
+
 }  // namespace headway::diagnose

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "diagnose/call_times.h"
 #include "diagnose/excess.h"
 #include "diagnose/peers.h"
 
@@ -17,7 +18,6 @@ using pattern::WorkClass;
 constexpr size_t kMostParts = 3;
 constexpr int kLeastPerCent = 2;   // of the step
 constexpr size_t kSomePerTen = 6;  // of the steps
-constexpr double kOwnMatter = 3;   // times what peers take
 
 WorkClasses ClassesOf(std::initializer_list<WorkClass> classes) {
   WorkClasses out{};
@@ -118,10 +118,10 @@ double Ratio(const Job& job, const Suspect& suspect, const std::vector<size_t>& 
   return static_cast<double>(mine) / static_cast<double>(std::max<Nanos>(1, theirs));
 }
 
-// No host takes so many times as long for one kind of work and not for its operators.
-bool IsOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
+bool AreOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
+                  const WorkClasses& classes) {
   const double operators = Ratio(job, suspect, peers, ClassesOf({WorkClass::kCompute}));
-  return Ratio(job, suspect, peers, classes) >= std::max(kOwnMatter, 2 * operators);
+  return IsOwnMatter(Ratio(job, suspect, peers, classes), operators);
 }
 
 // Batches hardly vary: those that are as slow in other steps, which do not stand out as a whole, are the same matter.
@@ -145,7 +145,7 @@ std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const st
   rest[static_cast<size_t>(WorkClass::kCommunication)] = false;  // which grows where it waits for others
   for (const WorkClasses& kind :
        {ClassesOf({WorkClass::kInput}), ClassesOf({WorkClass::kRuntime, WorkClass::kHost, WorkClass::kIdle})}) {
-    if (!IsOwnMatter(job, suspect, peers, kind)) continue;
+    if (!AreOwnMatter(job, suspect, peers, kind)) continue;
     for (size_t c = 0; c < rest.size(); ++c) rest[c] = rest[c] && !kind[c];
     kinds.push_back(kind);
   }

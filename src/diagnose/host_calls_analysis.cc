@@ -2,7 +2,9 @@
 // Hosts on which every call takes longer than the same call takes on other hosts. Needs no peers: stages run other
 // layers and other numbers of calls, but a launch is a launch.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -58,8 +60,23 @@ Nanos HostTime(const pattern::Step& step, bool has_device) {
 
 struct SlowHost {
   std::vector<size_t> ranks;
-  CallRatio least;  // of its ranks
+  CallRatio least;                            // of its ranks
+  std::set<std::string, std::less<>> beside;  // functions that take far longer still
 };
+
+// What the host is to blame for in a step of a rank: not for what takes far longer than the rest.
+Nanos TimeOfHost(const AnalysisInput& in, const SlowHost& host, size_t rank, size_t s) {
+  const pattern::Step* step = in.job.StepOf(rank, s);
+  if (step == nullptr) return 0;
+  Nanos sum = HostTime(*step, in.job.ranks[rank].has_device);
+  if (host.beside.empty()) return sum;
+  const size_t steps[] = {s};
+  const std::vector<FunctionView::Cell> cells = in.view->Sum(rank, steps);
+  for (size_t n = 0; n < cells.size(); ++n) {
+    if (host.beside.count(in.view->name(static_cast<FunctionView::Node>(n))) > 0) sum -= cells[n].own;
+  }
+  return std::max<Nanos>(0, sum);
+}
 
 // All but what was seen and its edit.
 void Finish(const Job& job, const std::vector<size_t>& ranks, Candidate* candidate) {
@@ -73,22 +90,22 @@ void Finish(const Job& job, const std::vector<size_t>& ranks, Candidate* candida
   finding.confidence = report::Confidence::kLikely;
 }
 
-Candidate MakeCandidate(const Job& job, const SlowHost& host, bool is_named) {
-  const auto& [ranks, least] = host;
+Candidate MakeCandidate(const AnalysisInput& in, const SlowHost& host, bool is_named) {
+  const Job& job = in.job;
+  const std::vector<size_t>& ranks = host.ranks;
+  const CallRatio& least = host.least;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
   for (const size_t r : ranks) {
     std::vector<Nanos> cost(job.num_steps(), 0);
     for (size_t s = 0; s < cost.size(); ++s) {
-      const pattern::Step* step = job.StepOf(r, s);
-      if (step == nullptr) continue;
-      const auto time = static_cast<double>(HostTime(*step, job.ranks[r].has_device));
-      cost[s] = static_cast<Nanos>((1 - 1 / least.ratio) * time);
+      cost[s] = static_cast<Nanos>((1 - 1 / least.ratio) * static_cast<double>(TimeOfHost(in, host, r, s)));
       candidate.excess[s] = std::max(candidate.excess[s], cost[s]);
     }
     RemoveOwnTime(job, r, {}, cost, &candidate.edit);
   }
   Finish(job, ranks, &candidate);
+  candidate.longer = least.ratio;
   report::Finding& finding = candidate.finding;
   finding.sentence = "Every call of its host functions takes " + FormatRatio(least.ratio) +
                      " the time the same call takes on the other " +
@@ -122,6 +139,7 @@ Candidate InSomeSteps(const Job& job, const std::vector<size_t>& ranks, const Sl
   // Another process may take its share of a host's processors now and then.
   candidate.at_most_info = !IsSteady(finding.when);
   candidate.against = HeldAgainst::kOtherSteps;
+  candidate.longer = some.ratio;
   finding.sentence = "In these steps every call of its host functions takes " + FormatRatio(some.ratio) +
                      " the time the same call takes in its other steps.";
   finding.confidence_reason = "all ranks of this host in the same steps, and not those of the other hosts";
@@ -167,6 +185,18 @@ bool OthersAgree(const Job& job, const CallTimes& usual, const SlowHost& host) {
   return true;
 }
 
+// Functions of its ranks that take far longer than it is slow: that has another reason.
+std::set<std::string, std::less<>> FarBeyond(const Job& job, const CallTimes& usual, const SlowHost& host) {
+  std::set<std::string, std::less<>> out;
+  for (const size_t r : host.ranks) {
+    const CallTimes mine = TimesOfCalls(job.ranks[r]);
+    for (const auto& [name, time] : mine) {
+      if (IsOwnMatter(RatioOf(mine, usual, name), host.least.ratio)) out.emplace(name);
+    }
+  }
+  return out;
+}
+
 // Hosts hold ranks in a row: slow ranks are taken for one host where they are one row, of two ranks at least and of
 // half the job at most.
 std::vector<SlowHost> JoinNeighbours(const Job& job, const std::vector<SlowHost>& slow) {
@@ -177,6 +207,7 @@ std::vector<SlowHost> JoinNeighbours(const Job& job, const std::vector<SlowHost>
     if (job.ranks[r].meta.rank != job.ranks[all.ranks.back()].meta.rank + 1) return {};
     all.ranks.push_back(r);
     if (slow[i].least.ratio < all.least.ratio) all.least = slow[i].least;
+    all.beside.insert(slow[i].beside.begin(), slow[i].beside.end());
   }
   return {std::move(all)};
 }
@@ -199,10 +230,11 @@ std::vector<SlowHost> SlowHosts(const Job& job, const std::vector<std::vector<si
       if (first.alike && first.ratio > limits.healthy) return {};  // hosts differ as it is
       continue;
     }
-    SlowHost host{hosts[h], first};
+    SlowHost host{.ranks = hosts[h], .least = first, .beside = {}};
     if (!AllAreSlow(job, usual, limits, &host)) continue;
     if (host.least.ratio >= limits.slow || OthersAgree(job, usual, host)) slow.push_back(std::move(host));
   }
+  for (SlowHost& host : slow) host.beside = FarBeyond(job, usual, host);
   if (!named) return JoinNeighbours(job, slow);
   return slow.size() * 2 >= hosts.size() && slow.size() > 1 ? std::vector<SlowHost>() : slow;
 }
@@ -225,7 +257,7 @@ void RunHostCallsAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (known != slow.end()) slow.erase(known);
     out->candidates.push_back(InSomeSteps(job, ranks, some));
   }
-  for (const SlowHost& host : slow) out->candidates.push_back(MakeCandidate(job, host, named));
+  for (const SlowHost& host : slow) out->candidates.push_back(MakeCandidate(in, host, named));
 }
 
 }  // namespace headway::diagnose

@@ -49,6 +49,20 @@ TEST(HostCalls, AHostWithoutPeersWhoseEveryCallTakesLonger) {
   for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 8e6, 1e4);
 }
 
+TEST(HostCalls, WhatTakesFarLongerThanTheHostIsSlowIsNotItsDoing) {
+  // Ten batches of 2 ms a step, twenty times what they take elsewhere, beside three functions of 300 us for 100 us: of
+  // their 9 ms two thirds. Of batches of 500 us all 14 ms count.
+  const auto excess = [](Nanos fetch) {
+    Look look = StagesOnHosts(kFour, [fetch](int r, const std::string& name) {
+      return r >= 2 ? Us(100) : name == "fetch" ? fetch : Us(300);
+    });
+    const std::vector<Candidate> found = look.Run(RunHostCallsAnalysis).candidates;
+    return found.size() == 1 ? found[0].excess[0] : -1;
+  };
+  EXPECT_NEAR(static_cast<double>(excess(Us(2000))), 6e6, 1e4);
+  EXPECT_NEAR(static_cast<double>(excess(Us(500))), 14e6 * 2 / 3, 1e4);
+}
+
 TEST(HostCalls, WhatOneHostAloneCallsSaysNothing) {
   std::vector<std::string> names = kFour;
   for (const char* own : {"aten::embedding", "aten::index", "aten::gather", "aten::fill_", "aten::arange"}) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "diagnose/call_times.h"
+
 namespace headway::diagnose {
 
 namespace {
@@ -66,7 +68,7 @@ bool Covers(const Candidate& a, const Candidate& b) {
 }
 
 // What a host does for its ranks takes longer on a slow one, whatever analysis comes upon it: its input, its code, its
-// launches, in the steps in which it is slow.
+// launches, in the steps in which it is slow; unless it takes far longer than the host is slow.
 bool IsSymptom(const Candidate& host, const Candidate& candidate) {
   const std::string& cause = candidate.finding.cause;
   const bool of_host = cause == "slow-input" || cause == "slow-host-code" || cause == "launch-bound";
@@ -74,6 +76,7 @@ bool IsSymptom(const Candidate& host, const Candidate& candidate) {
   if (host.finding.cause != "slow-host" || !of_host || ranks.empty() || candidate.finding.scope.ranks != ranks) {
     return false;
   }
+  if (host.longer > 0 && IsOwnMatter(candidate.longer, host.longer)) return false;
   size_t struck = 0, both = 0;
   for (size_t s = 0; s < std::min(host.excess.size(), candidate.excess.size()); ++s) {
     struck += candidate.excess[s] > 0 ? 1 : 0;

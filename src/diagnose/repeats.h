@@ -12,9 +12,10 @@ namespace headway::diagnose {
 // (not where it counts from peers and the first does not: candidate.h; of what all take alike twice as much has to be
 // priced, of a stage held against others two thirds); of a program's launches the costlier stays; of equals the one
 // that claims more, else the first. Candidates that name no rank stay. Where a host is slow, what its ranks' input,
-// code or launches take longer in those steps is part of that; so is a pause without a name of a stall that has one, or
-// of code that only its ranks run; so is one kernel that is longer on a stage that has more to do; and so is a stage on
-// a slow host that takes longer by no more than half again what the host does.
+// code or launches take longer in those steps is part of that (not what takes far longer: IsOwnMatter); so is a pause
+// without a name of a stall that has one, or of code that only its ranks run; so is one kernel that is longer on a
+// stage that has more to do; and so is a stage on a slow host that takes longer by no more than half again what the
+// host does.
 void DropRepeats(std::vector<Candidate>* candidates);
 
 }  // namespace headway::diagnose

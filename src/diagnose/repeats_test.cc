@@ -137,6 +137,22 @@ TEST(Repeats, WhatASlowHostDoesSlowlyIsPartOfIt) {
   EXPECT_EQ(Left({host, Of("p", "paused-process", {0, 1}, {20, 0, 0, 0})}), "hp");
 }
 
+TEST(Repeats, WhatTakesFarLongerThanItsHostIsSlowIsNoPartOfThat) {
+  const auto left = [](double host_longer, double input_longer) {
+    Candidate host = Of("h", "slow-host", {0, 1}, {10, 10});
+    Candidate input = Of("i", "slow-input", {0, 1}, {20, 5});
+    host.longer = host_longer;
+    input.longer = input_longer;
+    return Left({host, input});
+  };
+  EXPECT_EQ(left(1.4, 2.9), "h");  // three times at least
+  EXPECT_EQ(left(1.4, 3), "hi");
+  EXPECT_EQ(left(2, 3.9), "h");  // twice what the host is slow by
+  EXPECT_EQ(left(2, 4), "hi");
+  EXPECT_EQ(left(2, 0), "h");  // not known
+  EXPECT_EQ(left(0, 100), "h");
+}
+
 TEST(Repeats, AStallThatHasANameIsTheUnnamedPauseOfItsRanks) {
   // Whichever comes first. The stall is as it was.
   for (const char* cause : {"checkpoint-stall", "compile-or-load", "gc-pause"}) {

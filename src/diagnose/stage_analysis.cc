@@ -92,8 +92,28 @@ bool IsMostly(const Job& job, const Stage& stage, const std::vector<Stage>& stag
   return mostly * 2 >= struck;
 }
 
+// How many times as long as on the other stages a call of the function takes; 0 where they do not call it.
+double LongerThanElsewhere(const Job& job, const Stage& stage, const std::vector<Stage>& stages,
+                           const std::string& function) {
+  std::vector<CallTimes> others;
+  for (const Stage& other : stages) {
+    if (other.number != stage.number) others.push_back(TimesOfCalls(job.ranks[other.speaker]));
+  }
+  return RatioOf(TimesOfCalls(job.ranks[stage.speaker]), TimesAmong(others, 0.5, 1), function);
+}
+
+// Which of a stage's work a candidate is about.
+enum class About : uint8_t { kAll, kBesideWaits, kInput };
+
+WorkClasses ClassesOf(About about) {
+  WorkClasses out = kAllWork;
+  if (about == About::kInput) out = {};
+  out[static_cast<size_t>(WorkClass::kInput)] = about != About::kBesideWaits;
+  return out;
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::vector<Stage>& stages,
-                        std::vector<Nanos> excess, bool natural, bool without_waits = false) {
+                        std::vector<Nanos> excess, bool natural, About about = About::kAll) {
   const Job& job = in.job;
   std::vector<size_t> steps;
   for (size_t s = 0; s < excess.size(); ++s) {
@@ -106,8 +126,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
     for (const size_t r : other.ranks) references.push_back({r, steps});
     others.push_back(Median(At(other.own, steps)));
   }
-  WorkClasses classes = kAllWork;
-  classes[static_cast<size_t>(WorkClass::kInput)] = !without_waits;
+  const WorkClasses classes = ClassesOf(about);
   const Explanation why = Explain(job, in.view, {stage.speaker, steps}, references, -1, classes);
   Candidate candidate;
   report::Finding& finding = candidate.finding;
@@ -132,8 +151,11 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   finding.sentence = (some ? "In these steps all" : "All") + std::string(" ranks of ") +
                      (stage.is_number ? "stage " + number : "this stage") + " take " +
                      Milliseconds(Median(At(stage.own, steps))) + " of own time per step" +
-                     (without_waits ? " beside what they wait for batches and launches" : "") + ", the other stages " +
-                     (stage.is_number ? "" : "that have traces ") + Milliseconds(Median(others)) +
+                     (about == About::kBesideWaits ? " beside what they wait for batches and launches"
+                      : about == About::kInput     ? " waiting for batches"
+                                                   : "") +
+                     ", the other stages " + (stage.is_number ? "" : "that have traces ") +
+                     Milliseconds(Median(others)) +
                      (is_unnamed             ? ", between recorded functions; nothing recorded says in what"
                       : why.function.empty() ? ""
                                              : ", mostly in " + why.brief) +
@@ -150,6 +172,7 @@ Candidate MakeCandidate(const AnalysisInput& in, const Stage& stage, const std::
   candidate.excess = excess;
   candidate.against = HeldAgainst::kOtherStages;
   candidate.at_most_info = natural;
+  if (is_input) candidate.longer = LongerThanElsewhere(job, stage, stages, why.leaf);
   for (const size_t r : stage.ranks) {
     is_input || is_copy ? RemoveFromStepBegins(job, r, excess, &candidate.edit)
                         : RemoveOwnTime(job, r, {}, excess, &candidate.edit);
@@ -262,7 +285,7 @@ std::optional<Candidate> WithMoreLayers(const AnalysisInput& in, const Stage& st
 // A stage that makes more calls in some steps than in its others, while the other stages do not: by their number that
 // shows far below what a step varies by. Told with what its ranks take longer in these steps.
 std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const Stage& stage,
-                                                  const std::vector<Stage>& stages, bool without_waits) {
+                                                  const std::vector<Stage>& stages, About about) {
   constexpr size_t kLeastSteps = 2;
   const Job& job = in.job;
   const auto rises = [&](const Stage& of) {
@@ -286,7 +309,19 @@ std::optional<Candidate> WithMoreCallsInSomeSteps(const AnalysisInput& in, const
   }
   const Nanos measured = Median(std::move(longer)) - Median(std::move(usual));
   for (Nanos& x : excess) x = x > 0 ? std::clamp(measured, x / 3, x) : 0;
-  return MakeCandidate(in, stage, stages, std::move(excess), true, without_waits);
+  return MakeCandidate(in, stage, stages, std::move(excess), true, about);
+}
+
+// A stage whose input is no most of what it takes longer, but takes far longer a call than where other stages load the
+// same way: stages that load do load.
+std::optional<Candidate> WithSlowInput(const AnalysisInput& in, const std::vector<Stage>& stages, size_t i,
+                                       bool is_long) {
+  const std::vector<Stage> input = OnlyInput(in.job, stages);
+  std::vector<Nanos> excess = AtLeast(BeyondOthers(in.job, input[i], input), in.job.median_step / 50);
+  if (!StrikesMost(excess)) return std::nullopt;
+  Candidate candidate = MakeCandidate(in, input[i], input, std::move(excess), !is_long, About::kInput);
+  const double slowness = SlownessOfCalls(in.job, stages[i], stages);
+  return IsOwnMatter(candidate.longer, slowness) ? std::optional(std::move(candidate)) : std::nullopt;
 }
 
 }  // namespace
@@ -305,7 +340,7 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
         out->candidates.push_back(MakeCandidate(in, stage, stages, std::move(excess), true));
         continue;
       }
-      std::optional<Candidate> calls = WithMoreCallsInSomeSteps(in, stage, stages, false);
+      std::optional<Candidate> calls = WithMoreCallsInSomeSteps(in, stage, stages, About::kAll);
       if (!calls && i > 0 && i + 1 < stages.size()) calls = WithMoreLayers(in, stage, stages);
       if (calls) out->candidates.push_back(std::move(*calls));
       continue;
@@ -321,9 +356,11 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const auto own = static_cast<double>(Median(Known(held[i].own)));
     const double others = own - static_cast<double>(usual);
     const auto is_natural = [&](double takes) { return (takes - others) * 100 < others * percent; };
-    Candidate candidate = MakeCandidate(in, held[i], held, std::move(excess), is_natural(own), partly_waits);
+    Candidate candidate = MakeCandidate(in, held[i], held, std::move(excess), is_natural(own),
+                                        partly_waits ? About::kBesideWaits : About::kAll);
     if (candidate.finding.cause == "slow-input") {
-      if (auto calls = WithMoreCallsInSomeSteps(in, bare[i], bare, true)) out->candidates.push_back(std::move(*calls));
+      if (auto calls = WithMoreCallsInSomeSteps(in, bare[i], bare, About::kBesideWaits))
+        out->candidates.push_back(std::move(*calls));
     }
     const double slowness = SlownessOfCalls(in.job, stage, stages);
     if (slowness > kSlow && is_natural(own / slowness)) {
@@ -333,6 +370,9 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
           "look at the devices and hosts of this stage first: more layers would be more calls";
     }
     out->candidates.push_back(std::move(candidate));
+    if (!partly_waits) continue;
+    const bool is_long = !is_natural(static_cast<double>(Median(Known(stage.own))));
+    if (auto input = WithSlowInput(in, stages, i, is_long)) out->candidates.push_back(std::move(*input));
   }
 }
 

@@ -153,24 +153,42 @@ TEST(StageAnalysis, ThreeKernelsAreTooFewToTell) {
 }
 
 // On stage 1 its batch takes `input` ms and its optimizer `host`, elsewhere 1 ms each.
-Candidate WithInput(int input, int host) {
-  const std::vector<Candidate> found = Analyse({.more = [&](MadeMesh* mesh, int r) {
-    mesh->Work(r, WorkClass::kInput, "train.py(7): read_shard", Ms(r == 1 ? input : 1));
+std::vector<Candidate> WithInput(int input, int host, int elsewhere = 1) {
+  return Analyse({.more = [&](MadeMesh* mesh, int r) {
+    mesh->Work(r, WorkClass::kInput, "train.py(7): read_shard", Ms(r == 1 ? input : elsewhere));
     mesh->Work(r, WorkClass::kHost, "train.py(30): optimizer", Ms(r == 1 ? host : 1));
   }});
-  EXPECT_EQ(found.size(), 1U);
-  return found.empty() ? Candidate{} : found[0];
 }
 
 TEST(StageAnalysis, AStageThatWaitsForItsBatchesHasNoMoreLayers) {
-  // All of 50 ms more, then 35 of 50, then 25: half of it.
-  const Candidate all = WithInput(51, 1);
-  EXPECT_EQ(all.finding.cause, "slow-input");
-  EXPECT_EQ(all.finding.id, "slow-input-stage-1");
-  EXPECT_EQ(all.finding.scope.stage, 1);
-  EXPECT_EQ(all.excess, std::vector<Nanos>(6, Ms(50)));
-  EXPECT_EQ(WithInput(36, 16).finding.cause, "slow-input");
-  EXPECT_EQ(WithInput(26, 26).finding.cause, "stage-imbalance");
+  // All of 50 ms more, then 35 of 50.
+  const std::vector<Candidate> all = WithInput(51, 1);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].finding.cause, "slow-input");
+  EXPECT_EQ(all[0].finding.id, "slow-input-stage-1");
+  EXPECT_EQ(all[0].finding.scope.stage, 1);
+  EXPECT_EQ(all[0].excess, std::vector<Nanos>(6, Ms(50)));
+  EXPECT_EQ(all[0].longer, 51);
+  const std::vector<Candidate> most = WithInput(36, 16);
+  ASSERT_EQ(most.size(), 1U);
+  EXPECT_EQ(most[0].finding.cause, "slow-input");
+}
+
+TEST(StageAnalysis, BatchesThatTakeFarLongerAreTheirOwnMatterBesideWhatElseTakesLonger) {
+  // Half of 50 ms is neither most of it; a batch takes 26 times as long as elsewhere.
+  const std::vector<Candidate> half = WithInput(26, 26);
+  ASSERT_EQ(half.size(), 2U);
+  EXPECT_EQ(half[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(half[0].excess, std::vector<Nanos>(6, Ms(25)));
+  EXPECT_EQ(half[1].finding.cause, "slow-input");
+  EXPECT_EQ(half[1].excess, std::vector<Nanos>(6, Ms(25)));
+  EXPECT_EQ(half[1].longer, 26);
+  EXPECT_FALSE(half[1].at_most_info);
+  const char* told = "take 26.0 ms of own time per step waiting for batches, the other stages 1.0 ms, mostly in read";
+  EXPECT_NE(half[1].finding.sentence.find(told), std::string::npos) << half[1].finding.sentence;
+  // Where stages load for 15 ms one that loads for 40 has more to load; for 45 that is no more.
+  EXPECT_EQ(WithInput(40, 26, 15).size(), 1U);
+  EXPECT_EQ(WithInput(45, 26, 15).size(), 2U);
 }
 
 TEST(StageAnalysis, OfAStageThatLoadsTheRestCountsBesideItsInput) {

@@ -55,6 +55,17 @@ std::vector<Stage> WithoutWaits(const Job& job, std::vector<Stage> stages) {
   return stages;
 }
 
+std::vector<Stage> OnlyInput(const Job& job, std::vector<Stage> stages) {
+  for (Stage& stage : stages) {
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      const pattern::Step* step = job.StepOf(stage.speaker, s);
+      const bool known = step != nullptr && stage.own[s] != kNoValue;
+      stage.own[s] = known ? step->by_class[static_cast<size_t>(WorkClass::kInput)] : kNoValue;
+    }
+  }
+  return stages;
+}
+
 std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages) {
   std::vector<Nanos> out(job.num_steps(), 0);
   for (size_t s = 0; s < out.size(); ++s) {

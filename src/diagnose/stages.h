@@ -23,6 +23,9 @@ struct Stage {
 // The same without what they wait for their batches and, of devices, for launches that come late.
 [[nodiscard]] std::vector<Stage> WithoutWaits(const Job& job, std::vector<Stage> stages);
 
+// What of it they wait for their batches.
+[[nodiscard]] std::vector<Stage> OnlyInput(const Job& job, std::vector<Stage> stages);
+
 // By step: how much longer the stage takes than the middle one of the others; 0 where a stage lacks the step.
 [[nodiscard]] std::vector<Nanos> BeyondOthers(const Job& job, const Stage& stage, const std::vector<Stage>& stages);
 
