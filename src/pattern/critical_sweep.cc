@@ -180,8 +180,9 @@ void CriticalSweep::SettleHiddenWait(Nanos at) {
   const HiddenWait wait = std::exchange(hidden_, {});
   const Nanos length = wait.to - wait.from;
   // Right after the call that issued the operation: the thread may take its time to wake up. Elsewhere only a
-  // coincidence too close for chance counts.
-  const Nanos tail = wait.after_issue ? std::max(2 * kMillisecond, length / 5) : 200 * kMicrosecond + length / 50;
+  // coincidence too close for chance counts: operators that last for a while end near something all the time.
+  const Nanos tail = wait.after_issue ? std::max(2 * kMillisecond, length / 5)
+                                      : std::min(length / 10, 200 * kMicrosecond + length / 50);
   if (at - wait.to > tail || step_ < 0) return;
   Charge(wait.work_class, wait.node, -length);
   Charge(WorkClass::kCommunication, waiting_, length);
@@ -196,12 +197,13 @@ void CriticalSweep::Charge(WorkClass work_class, FunctionTree::Node node, Nanos 
 }
 
 // A host backend wakes the waiting thread before it closes its own row: going on that shortly before the end was a
-// wait.
+// wait, if it lasted for longer than what the row still does. Moments between two operators are no waits.
 bool CriticalSweep::EndsInMoments(Nanos at) const {
   if (exposed_.empty() || exposed_.last_end() != at) return false;
   const int handle = comms_.EarliestEnding();
   return handle != CommTracker::kNone &&
-         comms_.EndOf(handle) - at <= std::max(300 * kMicrosecond, exposed_.last_length() / 10);
+         comms_.EndOf(handle) - at <=
+             std::min(exposed_.last_length(), std::max(300 * kMicrosecond, exposed_.last_length() / 10));
 }
 
 void CriticalSweep::ResolveExposed(int handle) {

@@ -131,6 +131,41 @@ TEST(CriticalSweep, HostBackendWaitIsAHoleWhileTheRunLoopWorks) {
   EXPECT_EQ(ClassTime(p, WorkClass::kCompute), Us(400));
 }
 
+TEST(CriticalSweep, AMomentBetweenTwoOperatorsIsNoWait) {
+  // A host backend wakes the thread before it closes its row. An all-reduce 100..950, and the thread goes on at 800: it
+  // waited if it did nothing for 200, as long as the row goes on, not if there was nothing for 1.
+  const auto exposed = [](int64_t hole) {
+    const RankPattern p = RowScript()
+                              .Step(1, 0, 1000)
+                              .Row("main", EventKind::kCpuOp, "backward", 0, 800 - hole)
+                              .Collective("pt_gloo_runloop", CommOp::kAllReduce, 100, 850)
+                              .Row("main", EventKind::kCpuOp, "backward", 800, 200)
+                              .Fold();
+    ExpectClassesFillSteps(p);
+    return p.comms.instances.at(0).exposed;
+  };
+  EXPECT_EQ(exposed(200), Us(200));
+  EXPECT_EQ(exposed(140), 0);
+  EXPECT_EQ(exposed(1), 0);
+}
+
+TEST(CriticalSweep, AnOperatorThatEndsWithAnOperationWaitedForIt) {
+  // All that tells of a wait inside an operator 0..`end` is that it goes on as an all-reduce 0..1300 ends: within a
+  // tenth of the wait, not more. Operators end all the time.
+  const auto exposed = [](int64_t end) {
+    return RowScript()
+        .Step(1, 0, 2000)
+        .Row("main", EventKind::kCpuOp, "aten::mm", 0, end)
+        .Collective("pt_gloo_runloop", CommOp::kAllReduce, 0, 1300)
+        .Row("main", EventKind::kCpuOp, "optimizer", end, 2000 - end)
+        .Fold()
+        .comms.instances.at(0)
+        .exposed;
+  };
+  EXPECT_EQ(exposed(1420), Us(1300));
+  EXPECT_EQ(exposed(1460), 0);
+}
+
 TEST(CriticalSweep, WorkBesideAMessageIsNoPartOfIt) {
   // gloo's rows of messages lie on the driving thread and are open until they are waited for. A send 100..900 that is
   // on its way beside a receive 110..300 and an operator 300..850: blocked 100..300 and in the end 50.
