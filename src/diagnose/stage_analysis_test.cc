@@ -260,6 +260,27 @@ TEST(StageAnalysis, AStageThatTakesLongerBetweenCallsHasNoMoreLayers) {
   EXPECT_EQ(WithHoles(90, 30).finding.cause, "stage-imbalance");
 }
 
+TEST(StageAnalysis, ARankThatSuffersFromSomethingElseDoesNotSpeakForItsStage) {
+  // The second stage has 14 calls of 5 ms for 10; its first rank copies for 60 ms besides, more than that is.
+  MadeMesh mesh({.ranks = 8});
+  const std::vector<int> pp = mesh.Groups("mesh_pp", {{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      const int calls = r < 4 ? 10 : 14;
+      mesh.Work(r, WorkClass::kCompute, "gemm", calls * Ms(5), calls);
+      if (r == 4) mesh.Work(r, WorkClass::kMemory, "Memcpy HtoD (Pageable -> Device)", Ms(60));
+    }
+    for (const int g : pp) mesh.Meet(g, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const std::vector<Candidate> found = look.Run(RunStageAnalysis).candidates;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "stage-imbalance");
+  EXPECT_EQ(found[0].finding.scope.function, "gemm");
+  EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(20)));
+}
+
 TEST(StageAnalysis, LaunchesThatComeLateAreNoLayers) {
   // 60 ms more, `idle` of it in many small pieces before launches, which is told of as such.
   const auto excess = [](int idle) {

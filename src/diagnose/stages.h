@@ -13,7 +13,7 @@ struct Stage {
   int32_t number = 0;     // for the order among stages; the stage's own where `is_number`
   bool is_number = true;  // else stages are missing, and only its ranks name it
   std::vector<size_t> ranks;
-  size_t speaker = 0;      // of its ranks the first of those that have most steps: what one rank has to tell for all
+  size_t speaker = 0;      // of its ranks with most steps the one nearest to `own`: what one has to tell for all
   std::vector<Nanos> own;  // by axis step: of the faster quarter of its ranks; kNoValue where none has the step
 };
 
