@@ -372,7 +372,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   MergeAlike(in.job, &all);
   std::set<size_t> suspected;
   for (const Suspect& suspect : suspects) suspected.insert(suspect.rank);
-  CompletePlaces(in.job, suspected, &all);
+  CompletePlaces(in, suspected, &all);
   NameUnevenWork(in.job, &all);
   for (auto& [rank, candidate] : all) out->candidates.push_back(std::move(candidate));
   std::vector<RankId> lone;
