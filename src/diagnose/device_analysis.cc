@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "diagnose/analyses.h"
+#include "diagnose/host_waits_edit.h"
 #include "diagnose/launch_steps.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
@@ -58,21 +59,14 @@ Copies CopiesOf(const RankPattern& rank) {
   return out;
 }
 
-// A candidate about the ranks whose `cost` (per step) is at least a quarter of the largest; none below 0.5 % of the
-// step. `at_begin`: how much of it comes first in a step, as batches do; may be empty.
-bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, const std::vector<Nanos>& at_begin,
-           Candidate* candidate) {
+// A candidate about the ranks whose `cost` (per step) is at least a quarter of the largest, without an edit; none below
+// 0.5 % of the step.
+bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, std::vector<size_t>* ranks, Candidate* candidate) {
   const Nanos most = *std::max_element(cost.begin(), cost.end());
   if (most * 200 < in.job.median_step || most <= 0) return false;
-  std::vector<size_t> members;
+  std::vector<size_t>& members = *ranks;
   for (size_t r = 0; r < cost.size(); ++r) {
-    if (cost[r] * 4 < most) continue;
-    members.push_back(r);
-    const Nanos first = at_begin.empty() ? 0 : std::min(at_begin[r], cost[r]);
-    const size_t steps = in.job.num_steps();
-    RemoveFromStepBegins(in.job, r, std::vector<Nanos>(steps, first), &candidate->edit);
-    const std::vector<Nanos> rest(steps, cost[r] - first);
-    RemoveOwnTime(in.job, r, {}, rest, &candidate->edit);
+    if (cost[r] * 4 >= most) members.push_back(r);
   }
   report::Finding& finding = candidate->finding;
   FillScope(in.job, members, &finding.scope);
@@ -81,6 +75,20 @@ bool Begin(const AnalysisInput& in, const std::vector<Nanos>& cost, const std::v
   finding.when = ClassifyWhen(candidate->excess, in.job.steps);
   finding.confidence = report::Confidence::kLikely;
   finding.confidence_reason = "judged by what such operations should take, not by peers";
+  return true;
+}
+
+// `at_begin`: how much of the cost comes first in a step, as batches do.
+bool BeginCopies(const AnalysisInput& in, const std::vector<Nanos>& cost, const std::vector<Nanos>& at_begin,
+                 Candidate* candidate) {
+  std::vector<size_t> members;
+  if (!Begin(in, cost, &members, candidate)) return false;
+  const size_t steps = in.job.num_steps();
+  for (const size_t r : members) {
+    const Nanos first = std::min(at_begin[r], cost[r]);
+    RemoveFromStepBegins(in.job, r, std::vector<Nanos>(steps, first), &candidate->edit);
+    RemoveOwnTime(in.job, r, {}, std::vector<Nanos>(steps, cost[r] - first), &candidate->edit);
+  }
   return true;
 }
 
@@ -97,7 +105,7 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     if (copies.slow > 0) rate = rate == 0 ? copies.slow_rate : std::min(rate, copies.slow_rate);
   }
   Candidate unpinned;
-  if (Begin(in, pageable, pageable_in, &unpinned)) {
+  if (BeginCopies(in, pageable, pageable_in, &unpinned)) {
     report::Finding& f = unpinned.finding;
     f.cause = "unpinned-copy";
     f.id = "unpinned-copy-" + std::to_string(f.scope.ranks.front());
@@ -109,7 +117,7 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
     out->candidates.push_back(std::move(unpinned));
   }
   Candidate slow_copy;
-  if (Begin(in, slow, slow_in, &slow_copy)) {
+  if (BeginCopies(in, slow, slow_in, &slow_copy)) {
     report::Finding& f = slow_copy.finding;
     f.cause = "slow-copy";
     f.id = "slow-copy-" + std::to_string(f.scope.ranks.front());
@@ -154,6 +162,19 @@ void DescribeSyncs(double syncs, Nanos idle, report::Finding* f) {
                          "expected: at most one, where the loss is read"});
 }
 
+// Of all ranks: what the program does on some it does on those that have less of it, too. What was launched before the
+// recording began is not in it: of the first step no more counts than of the others.
+void RemoveWaits(const Job& job, replay::SegmentEdit* edit) {
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    std::vector<Nanos> waits(job.num_steps(), 0);
+    for (size_t s = 0; s < waits.size(); ++s) {
+      if (const pattern::Step* step = job.StepOf(r, s)) waits[s] = IdleBehindLaunches(job.ranks[r], *step);
+    }
+    if (waits.size() > 1) waits.front() = std::min(waits.front(), *std::max_element(waits.begin() + 1, waits.end()));
+    RemoveOwnTime(job, r, {}, RemoveWaitsForHost(job, r, waits, edit), edit);
+  }
+}
+
 // The device idle while the host works, with launches that find the stream empty.
 void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   std::vector<Nanos> cost;
@@ -175,7 +196,9 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
   const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
   const double least = (is_sync ? kSyncPercent : kLaunchPercent) / 100 * static_cast<double>(in.job.median_step);
-  if (static_cast<double>(most) < least || !Begin(in, cost, {}, &candidate)) return;
+  std::vector<size_t> members;
+  if (static_cast<double>(most) < least || !Begin(in, cost, &members, &candidate)) return;
+  RemoveWaits(in.job, &candidate.edit);
   // A single profiled step is slow to launch by being profiled.
   candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;
   report::Finding& f = candidate.finding;

@@ -16,16 +16,19 @@ struct Plan {
   int launches = 100;
   int syncs = 0;
   Nanos longest_hole = Us(300);
+  Nanos first_more = 0;  // in the first step
+  Nanos rank_1_less = 0;
 };
 
-std::vector<Candidate> Analyse(const Plan& plan) {
+std::vector<pattern::RankPattern> MakeRanks(const Plan& plan) {
   MadeMesh mesh({.ranks = 2});
   const int dp = mesh.Group("mesh_dp", {0, 1});
   for (int s = 0; s < 6; ++s) {
     mesh.Step();
     mesh.ComputeAll(Ms(100));
     for (int r = 0; r < 2; ++r) {
-      mesh.Work(r, WorkClass::kIdle, "(nothing recorded)", plan.idle);
+      mesh.Work(r, WorkClass::kIdle, "(nothing recorded)",
+                plan.idle + (s == 0 ? plan.first_more : 0) - (r == 1 ? plan.rank_1_less : 0));
       pattern::Step& step = mesh.StepOf(r);
       step.device_rows = 100;
       step.launches = plan.launches;
@@ -35,7 +38,11 @@ std::vector<Candidate> Analyse(const Plan& plan) {
     }
     mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, Ms(1));
   }
-  Look look(mesh.Make());
+  return mesh.Make();
+}
+
+std::vector<Candidate> Analyse(const Plan& plan) {
+  Look look(MakeRanks(plan));
   return look.Run(RunDeviceAnalysis).candidates;
 }
 
@@ -78,6 +85,32 @@ TEST(DeviceAnalysis, LittleIdleTimeIsARemarkOnlyWhereWaitsCauseIt) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].finding.cause, "hidden-sync");
   EXPECT_TRUE(found[0].at_most_info);
+}
+
+// What the edit takes off own time in all.
+Nanos Taken(const Plan& plan) {
+  Look look(MakeRanks(plan));
+  const AnalysisOutput found = look.Run(RunDeviceAnalysis);
+  Nanos sum = 0;
+  for (const auto& change : found.candidates.at(0).edit.own) {
+    sum += look.job.graph.marks[change.mark].Own() - change.own;
+  }
+  return sum;
+}
+
+TEST(DeviceAnalysis, WaitsOfRanksThatHaveLessGoWithIt) {
+  // Six steps of 30 ms on rank 0; on rank 1 of 5 ms, which is too little to name it.
+  Plan plan;
+  plan.rank_1_less = Ms(25);
+  EXPECT_EQ(Analyse(plan)[0].finding.scope.ranks, (std::vector<RankId>{0}));
+  EXPECT_NEAR(static_cast<double>(Taken(plan)), 6 * 30e6 + 6 * 5e6, 100);
+}
+
+TEST(DeviceAnalysis, TheFirstStepLacksWhatWasLaunchedBefore) {
+  // 70 ms in the first step, 30 in the other five.
+  Plan plan;
+  plan.first_more = Ms(40);
+  EXPECT_NEAR(static_cast<double>(Taken(plan)), 2 * 6 * 30e6, 100);
 }
 
 TEST(DeviceAnalysis, OneLongHoleIsNoLaunch) {

@@ -13,6 +13,11 @@ using pattern::RankPattern;
 using pattern::Step;
 
 void Add(const Step& tail, Step* step) {
+  pattern::SliceSums behind_host(step->start, tail.end);
+  for (const Step* part : {static_cast<const Step*>(step), &tail}) {
+    behind_host.AddSlices(part->start, part->end, part->behind_host);
+  }
+  step->behind_host = behind_host.Shares();
   step->end = tail.end;
   for (size_t c = 0; c < step->by_class.size(); ++c) step->by_class[c] += tail.by_class[c];
   if (tail.longest_stretch > step->longest_stretch) {

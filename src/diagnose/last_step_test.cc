@@ -26,6 +26,7 @@ std::vector<RankPattern> WithTails(const std::function<Nanos(int)>& tail) {
     step.longest_stretch = tail(r);
     step.longest_stretch_start = step.start;
     step.longest_stretch_function = 1;
+    step.behind_host.fill(255);
     p.steps.push_back(step);
     p.function_steps.push_back({3, 0, 7, 1});
     p.function_steps.push_back({3, 1, tail(r), 1});
@@ -49,6 +50,10 @@ TEST(LastStep, ATailThatAllHaveIsPartOfIt) {
   EXPECT_EQ(p.steps[2].longest_stretch, 42 * kMillisecond);
   EXPECT_EQ(p.steps[2].longest_stretch_function, 1);
   EXPECT_EQ(p.comms.instances.back().step, 2);
+  // 102 ms and 42 more: of 144 ms the slices of 9 ms from 102 on are the tail's.
+  EXPECT_EQ(p.steps[2].behind_host[11], 170);  // 6 of 9 ms
+  EXPECT_EQ(p.steps[2].behind_host[12], 255);
+  EXPECT_EQ(p.steps[2].behind_host[10], 0);
   // One row a function: 100 ms and 7 ns of the first, the tail's of the second, the exchange as it was.
   std::vector<pattern::FunctionStep> last;
   for (const pattern::FunctionStep& row : p.function_steps) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnose/host_waits_edit.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/peers.h"
 #include "diagnose/scope.h"
@@ -93,28 +94,35 @@ Nanos MiddleOf(const std::vector<const Rises*>& ranks, const std::vector<bool>& 
   return Median(std::move(values));
 }
 
+// Where the steps do not say in which pieces they rise, it is told by the rank's quiet ones. Of waits not even that: of
+// all ranks as evenly spread as what they compute, as none is held against another.
+void RemoveRise(const Job& job, const Rises& rises, const std::vector<bool>& struck, Candidate* candidate) {
+  std::vector<Nanos> cost(job.num_steps(), 0);
+  std::vector<size_t> quiet;
+  for (size_t s = 0; s < cost.size(); ++s) {
+    cost[s] = struck[s] ? rises.idle[s] : 0;
+    if (!struck[s]) quiet.push_back(s);
+  }
+  const std::vector<Nanos> untold = RemoveWaitsForHost(job, rises.rank, cost, &candidate->edit);
+  if (candidate->finding.cause == "launch-bound") {
+    RemoveBeyondQuietSteps(job, rises.rank, untold, quiet, &candidate->edit);
+  } else {
+    const bool of_all = candidate->finding.scope.ranks.size() != 1;
+    const std::vector<size_t> peers = of_all ? std::vector<size_t>() : SamplePeers(job, rises.rank, {});
+    RemoveOwnTime(job, rises.rank, peers, untold, &candidate->edit);
+  }
+}
+
 Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, const std::vector<bool>& struck) {
   const Nanos idle = MiddleOf(ranks, struck, &Rises::idle), waits = MiddleOf(ranks, struck, &Rises::waits);
   const bool is_sync = waits >= kManyWaits;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
-  std::vector<size_t> members, quiet;
-  for (size_t s = 0; s < struck.size(); ++s) {
-    if (!struck[s]) quiet.push_back(s);
-  }
+  std::vector<size_t> members;
   for (const Rises* rises : ranks) {
     members.push_back(rises->rank);
-    std::vector<Nanos> cost(job.num_steps(), 0);
-    for (size_t s = 0; s < cost.size(); ++s) {
-      cost[s] = struck[s] ? rises->idle[s] : 0;
-      candidate.excess[s] = std::max(candidate.excess[s], cost[s]);
-    }
-    if (is_sync) {
-      // Of all ranks as evenly spread as what they compute: none is held against another.
-      const std::vector<size_t> peers = ranks.size() > 1 ? std::vector<size_t>() : SamplePeers(job, rises->rank, {});
-      RemoveOwnTime(job, rises->rank, peers, cost, &candidate.edit);
-    } else {
-      RemoveBeyondQuietSteps(job, rises->rank, cost, quiet, &candidate.edit);
+    for (size_t s = 0; s < struck.size(); ++s) {
+      if (struck[s]) candidate.excess[s] = std::max(candidate.excess[s], rises->idle[s]);
     }
   }
   candidate.against = HeldAgainst::kOtherSteps;
@@ -142,6 +150,7 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
   }
   // That launches come late in some steps is told by little: nothing names what delays them.
   candidate.at_most_info = candidate.is_at_least = !is_sync;
+  for (const Rises* rises : ranks) RemoveRise(job, *rises, struck, &candidate);
   return candidate;
 }
 
@@ -173,6 +182,11 @@ std::vector<Candidate> FindLaunchSteps(const AnalysisInput& in) {
   }
   if (AreSome(struck)) {
     out.push_back(MakeCandidate(job, ranks, struck));
+    // The program does it on the ranks that show it less, too: what they rise by goes with it.
+    for (const Rises& rises : all) {
+      if (std::find(ranks.begin(), ranks.end(), &rises) != ranks.end()) continue;
+      RemoveRise(job, rises, struck, &out.back());
+    }
     return out;
   }
   for (const Rises& rises : all) {

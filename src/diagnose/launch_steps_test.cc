@@ -76,6 +76,14 @@ TEST(LaunchSteps, AStageMayHideIt) {
   EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
 }
 
+TEST(LaunchSteps, WhatRanksRiseByThatShowItLessGoesWithIt) {
+  // Of the second stage only rank 2 waits.
+  const std::vector<Candidate> found = Find({.more = [](int r, int s) { return r < 3 ? InEveryFourth(r, s) : 0; }});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{0, 1}));
+  EXPECT_EQ(found[0].edit.own.size(), 9U);  // three steps, in each the one piece of three ranks
+}
+
 TEST(LaunchSteps, OfASingleRankOnlyWaitsAreTold) {
   const auto of_one = [](int r, int s) { return r == 3 ? InEveryFourth(r, s) : 0; };
   EXPECT_TRUE(Find({.more = of_one}).empty());  // its peers show whether its host is slow

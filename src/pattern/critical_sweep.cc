@@ -76,6 +76,7 @@ void CriticalSweep::ChangeStep() {
   if (step_ < 0 && next_step_ < steps_.size() && steps_[next_step_].start <= now_) {
     step_ = static_cast<int32_t>(next_step_++);
     if (InTail()) tree_.EndTotals();
+    behind_host_ = SliceSums(steps_[static_cast<size_t>(step_)].start, steps_[static_cast<size_t>(step_)].end);
     stretch_start_ = now_;
   }
 }
@@ -87,6 +88,7 @@ void CriticalSweep::LeaveStep() {
     const Nanos end = std::min(now_, in_.host_end);
     if (end > host_since_) CloseHostStretch(end);
   }
+  steps_[static_cast<size_t>(step_)].behind_host = behind_host_.Shares();
   tree_.EndStep(step_);
   step_ = -1;
 }
@@ -105,7 +107,7 @@ void CriticalSweep::Attribute(Nanos from, Nanos to) {
   const Choice choice = Choose();
   if (choice.work_class != WorkClass::kCommunication) {
     if (!in_.has_device && EndsInMoments(from)) ResolveExposed(comms_.EarliestEnding());
-    Charge(choice.work_class, choice.node, length);
+    ChargeOwn(choice.work_class, choice.node, from, to);
     if (step_ >= 0 && comms_.EarliestEnding() != CommTracker::kNone) {
       steps_[static_cast<size_t>(step_)].comm_overlapped += length;
     }
@@ -196,6 +198,13 @@ void CriticalSweep::Charge(WorkClass work_class, FunctionTree::Node node, Nanos 
   tree_.AddOwn(node, length);
 }
 
+void CriticalSweep::ChargeOwn(WorkClass work_class, FunctionTree::Node node, Nanos from, Nanos to) {
+  Charge(work_class, node, to - from);
+  const bool is_hosts =
+      work_class == WorkClass::kRuntime || work_class == WorkClass::kHost || work_class == WorkClass::kIdle;
+  if (in_.has_device && step_ >= 0 && is_hosts) behind_host_.Add(from, to);
+}
+
 // A host backend wakes the waiting thread before it closes its own row: going on that shortly before the end was a
 // wait, if it lasted for longer than what the row still does. Moments between two operators are no waits.
 bool CriticalSweep::EndsInMoments(Nanos at) const {
@@ -209,7 +218,7 @@ bool CriticalSweep::EndsInMoments(Nanos at) const {
 void CriticalSweep::ResolveExposed(int handle) {
   if (exposed_.empty()) return;
   exposed_.Resolve(now_, &blocked_pieces_, &own_pieces_);
-  for (const ExposedPiece& piece : own_pieces_) Charge(piece.own_class, piece.own_node, piece.to - piece.from);
+  for (const ExposedPiece& piece : own_pieces_) ChargeOwn(piece.own_class, piece.own_node, piece.from, piece.to);
   for (const ExposedPiece& piece : blocked_pieces_) {
     if (handle != CommTracker::kNone && step_ >= 0) comms_.AddExposed(handle, piece.from, piece.to);
     Charge(WorkClass::kCommunication, piece.comm_node, piece.to - piece.from);

@@ -106,6 +106,7 @@ class CriticalSweep {
   // Settles the buffered exposed time: an operation (`handle`) ended now, or the step did.
   void ResolveExposed(int handle);
   void Charge(WorkClass work_class, FunctionTree::Node node, Nanos length);
+  void ChargeOwn(WorkClass work_class, FunctionTree::Node node, Nanos from, Nanos to);
   [[nodiscard]] bool EndsInMoments(Nanos at) const;
   void CloseStretch(Nanos at);
   void CloseHostStretch(Nanos at);
@@ -165,6 +166,7 @@ class CriticalSweep {
   HiddenWait hidden_;
   bool after_issue_ = false;
   Nanos host_since_ = INT64_MIN;
+  SliceSums behind_host_;    // of the running step
   Nanos stretch_start_ = 0;  // last boundary of the rank's own work
   FunctionTree::Node stretch_node_ = FunctionTree::kRoot;
   Nanos device_last_ = 0;

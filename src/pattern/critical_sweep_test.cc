@@ -63,6 +63,24 @@ TEST(CriticalSweep, DeviceBeatsHostAndCopiesHideBehindKernels) {
   ExpectClassesFillSteps(p);
 }
 
+TEST(CriticalSweep, WhereTheDeviceWaitsForItsHost) {
+  // Slices of 100. The device works from 0 to 400, communicates until 600 and works on from 850; the input of 600 to
+  // 700 is no wait for launches.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1600)
+                            .Row("main", EventKind::kDataLoader, "enumerate(DataLoader)#x.__next__", 600, 100)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 0, 400, 1)
+                            .Collective("stream 20", CommOp::kAllReduce, 400, 200, 2)
+                            .Row("stream 7", EventKind::kKernel, "gemm", 850, 750, 3)
+                            .Fold();
+  StepSlices expected{};
+  expected[7] = 255;
+  expected[8] = 128;
+  EXPECT_EQ(p.steps[0].behind_host, expected);
+  const RankPattern without_device = RowScript().Step(1, 0, 1600).Row("main", EventKind::kCpuOp, "op", 100, 600).Fold();
+  EXPECT_EQ(without_device.steps[0].behind_host, StepSlices{});
+}
+
 TEST(CriticalSweep, CollectiveHiddenByComputeIsNotExposed) {
   // all-reduce 200..500 under a kernel 100..600: exposed 0, overlapped 300.
   const RankPattern p = RowScript()

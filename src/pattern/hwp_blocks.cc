@@ -43,16 +43,17 @@ Result<void> BlockUnpacker::Unpack(std::string_view section, DecodeBudget* budge
     const uint64_t raw_length = codec == static_cast<uint8_t>(Codec::kZstd) ? in.Varint() : 0;
     const std::string_view stored = in.Bytes(in.Varint());
     if (!in.ok()) return Damaged("a block of a section is longer than the section");
-    if (static_cast<size_t>(id) >= kKnown) {
+    const size_t slot = SlotOf(static_cast<uint8_t>(id));
+    if (slot >= kKnown) {
       if ((id & kOptionalBlock) != 0) continue;
       return MakeError(ErrorCode::kUnsupported, "written by a newer headway (it needs block " + std::to_string(id) +
                                                     ", which this program does not know): update headway");
     }
-    std::string_view& block = blocks_[static_cast<size_t>(id)];
+    std::string_view& block = blocks_[slot];
     block = stored;
     if (codec == static_cast<uint8_t>(Codec::kStored)) continue;
     if (!budget->Take(raw_length)) return Damaged("a block of a section claims to be larger than its bytes can be");
-    std::string& buffer = buffers_[static_cast<size_t>(id)];
+    std::string& buffer = buffers_[slot];
     buffer.resize(static_cast<size_t>(raw_length));
     if (!zstd_.Decompress(stored, std::span(buffer))) return Damaged("a block of a section cannot be unpacked");
     block = buffer;

@@ -22,6 +22,7 @@ enum class BlockId : uint8_t {
   kTops = 6,
   kBits = 7,
   kPadding = 0x80,
+  kSlices = 0x81,  // of a rank section
 };
 // A reader skips a block with this bit that it does not know, and refuses one without it.
 inline constexpr uint8_t kOptionalBlock = 0x80;
@@ -37,10 +38,15 @@ class BlockUnpacker {
   [[nodiscard]] Result<void> Unpack(std::string_view section, DecodeBudget* budget);
 
   // Empty where the section has no such block.
-  [[nodiscard]] std::string_view Get(BlockId id) const { return blocks_[static_cast<uint8_t>(id)]; }
+  [[nodiscard]] std::string_view Get(BlockId id) const { return blocks_[SlotOf(static_cast<uint8_t>(id))]; }
 
  private:
-  static constexpr size_t kKnown = 8;
+  static constexpr size_t kKnown = 9;
+  static constexpr uint8_t kNeeded = 8;  // ids below it are slots
+  // kKnown: of no block whose bytes are needed.
+  [[nodiscard]] static constexpr size_t SlotOf(uint8_t id) {
+    return id < kNeeded ? id : id == static_cast<uint8_t>(BlockId::kSlices) ? kNeeded : kKnown;
+  }
 
   BlockDecompressor zstd_;
   std::array<std::string, kKnown> buffers_;

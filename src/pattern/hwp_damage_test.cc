@@ -209,6 +209,24 @@ TEST(HwpFuture, AnOptionalBlockIsSkippedAndARequiredOneRefused) {
   EXPECT_EQ(with_block(0x19).error().code, ErrorCode::kUnsupported);
 }
 
+TEST(HwpFuture, SlicesOfStepsAreABlockThatOthersSkip) {
+  auto ranks = Ranks();
+  const std::string without = WriteHwp({ranks.data(), 1});
+  ranks[0].steps.back().behind_host[3] = 7;
+  const std::string with = WriteHwp({ranks.data(), 1});
+  const auto read = ReadHwp(with, "job.hwp");
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(FirstDifference(ranks[0], read->ranks[0]), "");
+  // Behind all other bytes: two of its head, one or two of its length, sixteen a step.
+  const size_t slices = kStepSlices * ranks[0].steps.size();
+  EXPECT_EQ(with.size() - without.size(), slices + (slices < 128 ? 3 : 4));
+  // Of another number of steps they are refused.
+  const auto odd =
+      ReadHwp(Forged(without, [](std::string* s) { hwp::AppendBlock(hwp::BlockId::kSlices, "abc", 0, s); }), "job.hwp");
+  ASSERT_FALSE(odd.has_value());
+  EXPECT_NE(odd.error().ToString().find("slices of steps"), std::string::npos);
+}
+
 // Damage that the checksums cannot see: nothing but what the types and promises allow comes out.
 TEST(HwpHostile, BytesBehindRightChecksumsNeverBreakAPromise) {
   const auto ranks = Ranks();

@@ -47,9 +47,10 @@ class WildPattern {
     p.function_table = std::make_shared<const FunctionTable>(std::move(table));
     for (int32_t s = 0; s < steps; ++s) {
       const auto function = [&] { return functions == 0 ? -1 : Below(functions) - 1; };
-      Step step{Int(), Int(),      Int(),   Int(),   {},      Int(), Int(), function(),
-                Int(), function(), Int32(), Int32(), Int32(), Int(), Int(), Int()};
+      Step step{Int(),      Int(),   Int(),   Int(),   {},    Int(), Int(), function(), Int(),
+                function(), Int32(), Int32(), Int32(), Int(), Int(), Int(), {}};
       for (Nanos& time : step.by_class) time = Int();
+      if (Flag()) step.behind_host.fill(static_cast<uint8_t>(Int()));
       p.steps.push_back(step);
       for (int32_t f = 0; f < functions; ++f) {
         if (random_() % 4 != 0) p.function_steps.push_back({s, f, Int(), Int32()});

@@ -45,6 +45,11 @@ void WriteFunctionColumns(const RankPattern& pattern, ColumnWriter* columns, std
                                        RankPattern* pattern);
 
 void WriteStepColumns(const std::vector<Step>& steps, ColumnWriter* columns);
+// Where in their steps devices waited for their hosts: a block of its own, that older programs skip. Empty where none
+// did.
+[[nodiscard]] std::string WriteStepSlices(const std::vector<Step>& steps);
+// Of as many steps as were written; an empty block leaves them as they are.
+[[nodiscard]] bool ReadStepSlices(std::string_view block, std::vector<Step>* steps);
 [[nodiscard]] bool ReadStepColumns(uint64_t count, ColumnReader* columns, DecodeBudget* budget,
                                    std::vector<Step>* steps);
 

@@ -58,6 +58,10 @@ std::string WriteRankSection(const RankPattern& pattern, uint64_t table) {
   DecodeBudget unlimited(UINT64_MAX);
   HEADWAY_CHECK(SectionDecoder().Rank(section, pattern.function_table, Parts::kAll, &unlimited).has_value());
   Pad(unlimited, &section);
+  // As they are: what is read of them takes no memory of its own.
+  if (const std::string slices = WriteStepSlices(pattern.steps); !slices.empty()) {
+    AppendBlock(BlockId::kSlices, slices, 0, &section);
+  }
   return section;
 }
 
@@ -85,6 +89,8 @@ Result<RankPattern> SectionDecoder::Rank(std::string_view section, std::shared_p
                        blocks_.Get(BlockId::kBits));
   VarintReader sequences(blocks_.Get(BlockId::kSequences));
   if (!ReadStepColumns(counts.steps, &columns, budget, &p.steps)) return damaged("a rank's steps are malformed");
+  if (!ReadStepSlices(blocks_.Get(BlockId::kSlices), &p.steps))
+    return damaged("a rank's slices of steps are malformed");
   if (!ReadFunctionColumns(counts, parts, &columns, &sequences, budget, &functions_, &p)) {
     return damaged("a rank's functions are malformed");
   }

@@ -38,13 +38,13 @@ inline bool Same(const trace::CommInstance& x, const trace::CommInstance& y) {
 inline bool Same(const Step& x, const Step& y) {
   const auto& [number, start, end, marked_end, by_class, longest_stretch, longest_stretch_start,
                longest_stretch_function, host_stretch, host_stretch_function, launches, device_rows, syncs, sync_time,
-               launch_delay, comm_overlapped] = x;
+               launch_delay, comm_overlapped, behind_host] = x;
   return std::tie(number, start, end, marked_end, by_class, longest_stretch, longest_stretch_start,
                   longest_stretch_function, host_stretch, host_stretch_function, launches, device_rows, syncs,
-                  sync_time, launch_delay, comm_overlapped) ==
+                  sync_time, launch_delay, comm_overlapped, behind_host) ==
          std::tie(y.number, y.start, y.end, y.marked_end, y.by_class, y.longest_stretch, y.longest_stretch_start,
                   y.longest_stretch_function, y.host_stretch, y.host_stretch_function, y.launches, y.device_rows,
-                  y.syncs, y.sync_time, y.launch_delay, y.comm_overlapped);
+                  y.syncs, y.sync_time, y.launch_delay, y.comm_overlapped, y.behind_host);
 }
 
 inline bool Same(const FunctionStep& x, const FunctionStep& y) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "pattern/hwp_functions.h"
@@ -85,6 +88,22 @@ bool ReadStepColumns(uint64_t count, ColumnReader* columns, DecodeBudget* budget
   });
   for (size_t i = 0; i < steps->size(); ++i) Undo(&(*steps)[i], i == 0 ? Step() : (*steps)[i - 1]);
   return fits && !columns->failed();
+}
+
+std::string WriteStepSlices(const std::vector<Step>& steps) {
+  std::string out;
+  for (const Step& step : steps) out.append(step.behind_host.begin(), step.behind_host.end());
+  return out.find_first_not_of('\0') == std::string::npos ? std::string() : out;
+}
+
+bool ReadStepSlices(std::string_view block, std::vector<Step>* steps) {
+  if (block.empty()) return true;
+  if (block.size() != steps->size() * kStepSlices) return false;
+  for (Step& step : *steps) {
+    std::copy_n(block.begin(), kStepSlices, step.behind_host.begin());
+    block.remove_prefix(kStepSlices);
+  }
+  return true;
 }
 
 }  // namespace headway::pattern::hwp

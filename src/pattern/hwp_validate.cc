@@ -15,7 +15,7 @@ namespace {
   [[maybe_unused]] const auto& [n1, n2, n3, n4] = name;
   [[maybe_unused]] const auto& [t1, t2, t3, t4, t5] = totals;
   [[maybe_unused]] const auto& [r1, r2, r3, r4] = row;
-  [[maybe_unused]] const auto& [s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, s16] = step;
+  [[maybe_unused]] const auto& [s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, s16, s17] = step;
   [[maybe_unused]] const auto& [i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12] = instance;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "pattern/step_slices.h"
 #include "trace/comm.h"
 #include "trace/event.h"
 #include "trace/import_log.h"
@@ -92,6 +93,8 @@ struct Step {
   Nanos sync_time = 0;        // time inside them
   Nanos launch_delay = 0;     // sum over kernels of start - launch end where the stream was empty (host-bound mark)
   Nanos comm_overlapped = 0;  // communication open while own work ran
+  // Of a job with devices, where in the step the device waited for its host (kRuntime, kHost and kIdle).
+  StepSlices behind_host{};
 };
 
 // What an outside view of a step divides it into: at each instant the first of these that runs. Any row counts, not
