@@ -55,6 +55,13 @@ TEST(ChainedCalls, OtherStreamsAndLongGapsAreNoChain) {
   EXPECT_EQ(AfterOf(far), -1);
 }
 
+TEST(ChainedCalls, AHostsThreadTakesLongerToTakeUpTheNextOne) {
+  const auto after = [](int64_t gap) { return AfterOf({.gap = InUs(gap), .is_device = false}); };
+  EXPECT_EQ(after(25), 0);
+  EXPECT_EQ(after(100), 0);
+  EXPECT_EQ(after(101), -1);
+}
+
 TEST(ChainedCalls, WhatHasNoCounterpartsHoldsNobodyUp) {
   OneStream given;
   given.is_paired = false;  // so the second one is collective 0

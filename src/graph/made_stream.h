@@ -13,6 +13,7 @@ struct OneStream {
   bool chained = true;      // the second one was launched before the first one ended
   bool same_stream = true;  // else it is of another group
   bool is_paired = true;    // the first one has counterparts
+  bool is_device = true;    // else both run on a host's thread
 
   std::vector<pattern::RankPattern> ranks;
   trace::JobComms comms;
@@ -36,7 +37,7 @@ inline OneStream MakeOneStream(OneStream job) {
   for (int r = 0; r < 2; ++r) {
     pattern::RankPattern p;
     const Nanos end = InUs(70) + job.gap;
-    p.comms.groups = {{.is_device = true}, {.is_device = true}};
+    p.comms.groups = {{.is_device = job.is_device}, {.is_device = job.is_device}};
     p.comms.instances = {RowFrom(r == 0 ? 10 : 30, 50), RowFrom(50, 70)};
     trace::CommInstance& second = p.comms.instances[1];
     second.start += job.gap;

@@ -30,7 +30,7 @@ struct CommInstance {
   int32_t step = -1;        // index into RankComms::step_numbers of the step it started in, -1 = outside
   int32_t peer = -1;        // p2p: the other side as written (rank within the group, or global); -1 = not written
   CommOp op = CommOp::kUnknown;
-  bool chained = false;  // started only because the one before it on the same stream ended
+  bool chained = false;  // started only because the one before it on the same stream or thread ended
 };
 
 // What one rank knows about "a group": a named process group, or merely a lane (a runloop thread, a stream, the main
