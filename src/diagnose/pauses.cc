@@ -15,9 +15,12 @@ namespace headway::diagnose {
 
 namespace {
 
-std::string_view StretchFunction(const pattern::RankPattern& rank, const pattern::Step& step) {
-  const pattern::FunctionId f = step.longest_stretch_function;
+std::string_view NameOf(const pattern::RankPattern& rank, pattern::FunctionId f) {
   return f < 0 ? std::string_view() : std::string_view((*rank.function_table)[static_cast<size_t>(f)].name);
+}
+
+std::string_view StretchFunction(const pattern::RankPattern& rank, const pattern::Step& step) {
+  return NameOf(rank, step.longest_stretch_function);
 }
 
 // What holds the excess of one step in one piece: the function of that stretch; empty where there is none.
@@ -56,11 +59,14 @@ std::optional<Nanos> MiddleOfPeers(const Job& job, std::span<const size_t> peers
   return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
 }
 
-// 0 where it is hardly longer than theirs.
+// 0 where it is hardly longer than theirs in the same function.
 Nanos HostStretchOf(const Job& job, size_t rank, std::span<const size_t> peers, size_t s) {
   const pattern::Step* mine = job.StepOf(rank, s);
   if (mine == nullptr) return 0;
-  const auto usual = MiddleOfPeers(job, peers, s, [](size_t, const pattern::Step& step) { return step.host_stretch; });
+  const std::string_view function = NameOf(job.ranks[rank], mine->host_stretch_function);
+  const auto usual = MiddleOfPeers(job, peers, s, [&](size_t p, const pattern::Step& step) {
+    return NameOf(job.ranks[p], step.host_stretch_function) == function ? step.host_stretch : 0;
+  });
   return usual && mine->host_stretch * 2 >= *usual * 3 ? mine->host_stretch - *usual : 0;
 }
 

@@ -15,7 +15,7 @@ namespace headway::diagnose {
                                        std::span<const size_t> steps);
 
 // Of a rank with a device, the sum over `steps` of its host's longest pause, whatever the device does meanwhile, beyond
-// the middle one of its peers', where it is half as long again. O(steps x peers).
+// the middle one of its peers' in the same function, where it is half as long again. O(steps x peers).
 [[nodiscard]] Nanos HostStretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                            std::span<const size_t> steps);
 

@@ -136,14 +136,17 @@ Nanos Beyond(bool device, bool same_function) {
   return StretchBeyondPeers(job, 0, kPeers, kBoth);
 }
 
-// A host's pause of `mine` on rank 0, of 20 ms on its peers, in two steps.
-Nanos HostBeyond(Nanos mine) {
+// A host's pause of `mine` on rank 0, of 20 ms on its peers, in two steps; theirs in the same function or another one.
+Nanos HostBeyond(Nanos mine, bool same_function = true) {
   MadeMesh mesh({.ranks = 3});
   const int world = mesh.Group("mesh_dp", {0, 1, 2});
   for (int s = 0; s < 2; ++s) {
     mesh.Step();
     mesh.ComputeAll(Ms(100));
-    for (int r = 0; r < 3; ++r) mesh.StepOf(r).host_stretch = r == 0 ? mine : Ms(20);
+    for (int r = 0; r < 3; ++r) {
+      mesh.StepOf(r).host_stretch = r == 0 ? mine : Ms(20);
+      mesh.StepOf(r).host_stretch_function = r == 0 || same_function ? 0 : 1;
+    }
     mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
   }
   const Job job = JoinJob(mesh.Make());
@@ -155,6 +158,11 @@ Nanos HostBeyond(Nanos mine) {
 TEST(StretchBeyondPeers, APauseOfTheHostCountsFromHalfAsLongAgainOn) {
   EXPECT_EQ(HostBeyond(Ms(30)), Ms(20));
   EXPECT_EQ(HostBeyond(Ms(30) - 1), 0);
+}
+
+TEST(StretchBeyondPeers, APauseOfTheHostIsItsOwnWherePeersPauseInAnotherFunction) {
+  EXPECT_EQ(HostBeyond(Ms(21)), 0);
+  EXPECT_EQ(HostBeyond(Ms(21), false), Ms(42));
 }
 
 TEST(StretchBeyondPeers, StretchesInAnotherFunctionHaveOtherReasons) {

@@ -111,6 +111,14 @@ bool IsOfStage(const Candidate& stage, const Candidate& candidate) {
          ShareSteps(stage, candidate);
 }
 
+// Copies from pageable memory are slow by that: held against others they are no second matter.
+bool IsUnpinned(const Candidate& unpinned, const Candidate& copy) {
+  const report::Scope& scope = copy.finding.scope;
+  return unpinned.finding.cause == "unpinned-copy" && copy.finding.cause == "slow-copy" &&
+         scope.function.find("Pageable") != std::string::npos && !scope.ranks.empty() &&
+         Includes(unpinned.finding.scope.ranks, scope.ranks);
+}
+
 // What a stage takes longer for its slow host is no work to move to another stage.
 bool IsStageOnHost(const Candidate& host, const Candidate& stage) {
   return host.finding.cause == "slow-host" && stage.finding.cause == "stage-imbalance" &&
@@ -156,7 +164,7 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
       const Candidate& candidate = (*candidates)[i];
       const bool is_symptom = IsSymptom(host, candidate);
       const bool is_part = IsPauseOf(host, candidate) || IsOfStage(host, candidate) || IsStageOnHost(host, candidate) ||
-                           IsHolesOf(host, candidate);
+                           IsHolesOf(host, candidate) || IsUnpinned(host, candidate);
       if (gone[i] || (!is_symptom && !is_part)) continue;
       if (is_symptom) Absorb(candidate, &host);
       gone[i] = true;

@@ -186,6 +186,17 @@ TEST(Repeats, AKernelThatIsLongerOnAStageWithMoreToDoIsThat) {
   EXPECT_EQ(Left({kernel, stage}), "ba");
 }
 
+TEST(Repeats, SlowCopiesFromPageableMemoryAreUnpinned) {
+  const auto left = [](const std::string& function, std::vector<RankId> ranks) {
+    Candidate copy = Of("a", "slow-copy", std::move(ranks), {90, 90});
+    copy.finding.scope.function = function;
+    return Left({copy, Of("b", "unpinned-copy", {2, 3}, {60, 60})});
+  };
+  EXPECT_EQ(left("Memcpy HtoD (Pageable -> Device)", {3}), "b");
+  EXPECT_EQ(left("Memcpy HtoD (Pinned -> Device)", {3}), "ab");
+  EXPECT_EQ(left("Memcpy HtoD (Pageable -> Device)", {3, 4}), "ab");
+}
+
 TEST(Repeats, WhatAStageTakesLongerForItsSlowHostIsNoMoreToDo) {
   const Candidate host = Of("a", "slow-host", {2, 3, 4, 5}, {40, 40});
   const auto left = [&](std::vector<RankId> ranks, Nanos excess) {
