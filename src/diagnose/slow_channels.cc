@@ -115,6 +115,12 @@ SlowChannel Strike(const Channel& channel, size_t index, const std::vector<doubl
   return slow;
 }
 
+// In the last step ranks wait for what comes behind it, and rows end with the recording: it tells nothing by itself.
+bool IsOnlyTheLast(const SlowChannel& slow) {
+  const auto is_struck = [](Nanos cost) { return cost > 0; };
+  return slow.cost.back() > 0 && std::none_of(slow.cost.begin(), slow.cost.end() - 1, is_struck);
+}
+
 // No row is written late, and no clock off, in just the steps in which another channel is slow, and in no other.
 void TakeThoseInTheSameSteps(std::vector<SlowChannel> unsure, std::vector<SlowChannel>* slow) {
   const size_t known = slow->size();
@@ -148,9 +154,10 @@ BySlowness LookForSlow(const Job& job, std::span<const Channel> channels, Agains
     const double from = lasting ? level / 2 : std::max({limits.cell, 5 * sigma, assumed ? kOfAssumed : 0});
     const Nanos uncertain = against == Against::kSiblings ? channel.uncertain : channel.wanders;
     SlowChannel slow = Strike(channel, i, ratios, against, from, uncertain);
-    if (slow.ratio > 0) {
+    if (slow.ratio > 0 && !IsOnlyTheLast(slow)) {
       out.slow.push_back(std::move(slow));
-    } else if (SlowChannel unsure = Strike(channel, i, ratios, against, from, 0); unsure.ratio > 0) {
+    } else if (SlowChannel unsure = Strike(channel, i, ratios, against, from, 0);
+               unsure.ratio > 0 && !IsOnlyTheLast(unsure)) {
       (lasting ? out.unsure : in_steps).push_back(std::move(unsure));
     } else if (against == Against::kSiblings && !assumed && level > std::max(limits.slight, 4 * error)) {
       out.slight.push_back(Strike(channel, i, ratios, against, level / 2, 0));

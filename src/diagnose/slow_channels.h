@@ -42,7 +42,7 @@ struct BySlowness {
 
 // Channels whose transfers exceed their like's in all steps, or clearly in some: by more than they scatter and by more
 // than a backend's own unevenness; and those that would in some steps but for their clocks, if another one is slow in
-// the same. Of channels that matter. O(cells log n).
+// the same. What is slow in the last step alone does not count. Of channels that matter. O(cells log n).
 [[nodiscard]] std::vector<SlowChannel> FindSlowChannels(const Job& job, std::span<const Channel> channels,
                                                         Against against);
 
