@@ -332,10 +332,12 @@ std::string NameOf(const Job& job, const Channel& channel) {
   return (group.desc.empty() ? "group of ranks " : group.desc + ", ranks ") + FormatRanks(group.ranks, 6);
 }
 
-void ScaleTransfers(const Job& job, std::span<const size_t> collectives, double keep, replay::SegmentEdit* edit) {
+void ScaleTransfers(const Job& job, std::span<const size_t> collectives, double keep, replay::SegmentEdit* edit,
+                    double lags) {
   for (const size_t c : collectives) {
-    edit->transfers.push_back(
-        {static_cast<int32_t>(c), static_cast<Nanos>(keep * static_cast<double>(job.graph.collectives[c].transfer))});
+    edit->transfers.push_back({static_cast<int32_t>(c),
+                               static_cast<Nanos>(keep * static_cast<double>(job.graph.collectives[c].transfer)),
+                               lags});
   }
 }
 

@@ -49,7 +49,9 @@ struct Channel {
 // "mesh_dp, ranks 0-3".
 [[nodiscard]] std::string NameOf(const Job& job, const Channel& channel);
 
-// Adds to `edit`: these collectives take `keep` of the time their transfers took.
-void ScaleTransfers(const Job& job, std::span<const size_t> collectives, double keep, replay::SegmentEdit* edit);
+// Adds to `edit`: these collectives take `keep` of the time their transfers took, and their members go on `lags` of the
+// time after that which they did.
+void ScaleTransfers(const Job& job, std::span<const size_t> collectives, double keep, replay::SegmentEdit* edit,
+                    double lags = 1);
 
 }  // namespace headway::diagnose

@@ -176,9 +176,35 @@ std::optional<Egress> RowByOrder(const Job& job, std::span<const Channel> channe
 void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate) {
   for (size_t s = 0; s < job.num_steps(); ++s) {
     if (slow.cost[s] <= 0) continue;
-    const double keep =
-        1 - static_cast<double>(slow.cost[s]) / static_cast<double>(std::max<Nanos>(1, channel.actual[s]));
-    ScaleTransfers(job, channel.CallsOf(s), keep, &candidate->edit);
+    if (channel.sender < 0) {
+      TakeNoLonger(job, channel.CallsOf(s), channel.actual[s] - slow.cost[s], &candidate->edit);
+    } else {
+      const double keep =
+          1 - static_cast<double>(slow.cost[s]) / static_cast<double>(std::max<Nanos>(1, channel.actual[s]));
+      ScaleTransfers(job, channel.CallsOf(s), keep, &candidate->edit);
+    }
+namespace {
+
+// A step's calls that take no longer, all together, than `expected`: that is spread over them as they took until the
+// last member had ended. What is slow in a ring holds up its first member least.
+void TakeNoLonger(const Job& job, std::span<const size_t> calls, Nanos expected, replay::SegmentEdit* edit) {
+  double all = 0;
+  for (const size_t c : calls) {
+    all += static_cast<double>(job.graph.collectives[c].transfer + job.graph.collectives[c].end_spread);
+  }
+  for (const size_t c : calls) {
+    const graph::SegmentCollective& split = job.graph.collectives[c];
+    const auto whole = static_cast<double>(split.transfer + split.end_spread);
+    const auto until = static_cast<Nanos>(static_cast<double>(expected) * whole / std::max(1.0, all));
+    const Nanos transfer = std::min(split.transfer, until);
+    const double spread = static_cast<double>(std::min(split.transfer + split.end_spread, until) - transfer);
+    const double lags = split.end_spread > 0 ? spread / static_cast<double>(split.end_spread) : 1;
+    edit->transfers.push_back({static_cast<int32_t>(c), transfer, lags});
+  }
+}
+
+}  // namespace
+
     candidate->excess[s] = std::max(candidate->excess[s], slow.cost[s]);
   }
 }

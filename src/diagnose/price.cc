@@ -78,7 +78,8 @@ replay::SegmentEdit Merge(const Job& job, const std::vector<const replay::Segmen
   }
   out.own.resize(kept);
   std::sort(out.transfers.begin(), out.transfers.end(), [](const auto& a, const auto& b) {
-    return a.collective != b.collective ? a.collective < b.collective : a.transfer < b.transfer;
+    if (a.collective != b.collective) return a.collective < b.collective;
+    return a.transfer != b.transfer ? a.transfer < b.transfer : a.lags < b.lags;
   });
   const auto same = [](const auto& a, const auto& b) { return a.collective == b.collective; };
   out.transfers.erase(std::unique(out.transfers.begin(), out.transfers.end(), same), out.transfers.end());

@@ -103,7 +103,9 @@ void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Chan
   }
   if (!job.ranks.front().has_device) {
     candidate->excess = ExcessBySteps(job, slow.all, kAsIfFaster);
-    for (const Channel* channel : slow.all) ScaleTransfers(job, channel->calls, kAsIfFaster, &candidate->edit);
+    for (const Channel* channel : slow.all) {
+      ScaleTransfers(job, channel->calls, kAsIfFaster, &candidate->edit, kAsIfFaster);
+    }
     evidence.push_back(
         {"gain is estimated as if the link were", "4x faster", "", "", "no faster link to compare with"});
     return;

@@ -44,6 +44,15 @@ TEST(ChainedReplay, AShorterFirstOneBringsTheSecondForward) {
   EXPECT_EQ(Makespan(graph, ReplaySegments(graph, {.transfers = {{0, InUs(5)}}})), InUs(65));
 }
 
+TEST(ChainedReplay, WhatFollowsKeepsAsMuchOfItsLag) {
+  // The second one begins 4 after the first; 2 are kept: it ends at 72 instead of 74.
+  OneStream given;
+  given.gap = InUs(4);
+  const OneStream job = MakeOneStream(given);
+  const SegmentGraph graph = BuildSegmentGraph(job.ranks, job.comms);
+  EXPECT_EQ(Makespan(graph, ReplaySegments(graph, {.transfers = {{0, InUs(20), 0.5}}})), InUs(77));
+}
+
 TEST(ChainedReplay, ALaterFirstOnePushesTheSecondBack) {
   // 45 instead of 20: 30 + 45 = 75, the second at 95, all done at 100.
   const OneStream job = MakeOneStream({});

@@ -27,7 +27,12 @@ class Engine {
       : graph_(graph), observer_(*observer), now_(graph.chain_start), complete_(graph.collectives.size(), INT64_MIN) {
     transfer_.reserve(graph.collectives.size());
     for (const auto& c : graph.collectives) transfer_.push_back(c.transfer);
-    for (const auto& change : edit.transfers) transfer_[static_cast<size_t>(change.collective)] = change.transfer;
+    for (const auto& change : edit.transfers) {
+      transfer_[static_cast<size_t>(change.collective)] = change.transfer;
+      if (change.lags == 1) continue;
+      lags_.resize(graph.collectives.size(), 1);
+      lags_[static_cast<size_t>(change.collective)] = change.lags;
+    }
     for (const SegmentEdit::Start& change : edit.starts) now_[change.rank] = change.start;
     times_.blocked.assign(now_.size(), 0);
     times_.step_start.assign(graph.step_begin.empty() ? 0 : graph.step_begin.back(), 0);
@@ -63,7 +68,7 @@ class Engine {
       return;
     }
     if (mark.kind == MarkKind::kFollow) {  // its arrival is the next mark
-      follows_ = Completion(target) + mark.time;
+      follows_ = Completion(target) + LagOf(mark);
       followed_ = mark.target;
       return;
     }
@@ -84,12 +89,17 @@ class Engine {
                                           : graph_.collectives[target].latest_arrival + transfer_[target];
   }
 
+  [[nodiscard]] Nanos LagOf(const graph::Mark& mark) const {
+    if (lags_.empty()) return mark.time;
+    return static_cast<Nanos>(lags_[static_cast<size_t>(mark.target)] * static_cast<double>(mark.time));
+  }
+
   void Resume(const graph::Mark& mark, Nanos* now) {
     Nanos resume = *now + mark.time;
     if (mark.kind == graph::MarkKind::kEarlyResume) {
       ++times_.order_violations;
     } else {
-      resume = std::max(*now, Completion(static_cast<size_t>(mark.target)) + mark.time);
+      resume = std::max(*now, Completion(static_cast<size_t>(mark.target)) + LagOf(mark));
     }
     times_.blocked[mark.rank] += resume - *now;
     *now = resume;
@@ -100,6 +110,7 @@ class Engine {
   std::vector<Nanos> now_;       // by rank index
   std::vector<Nanos> complete_;  // by collective, of the arrivals so far; INT64_MIN = none
   std::vector<Nanos> transfer_;  // by collective
+  std::vector<double> lags_;     // by collective, the share kept of its members' lags; empty where all are
   Nanos follows_ = INT64_MIN;    // when the next arrival comes, if another collective decides it
   int32_t followed_ = -1;        // that collective
   SegmentTimes times_;

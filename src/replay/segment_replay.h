@@ -21,6 +21,7 @@ struct SegmentEdit {
   struct Transfer {
     int32_t collective = -1;
     Nanos transfer = 0;
+    double lags = 1;  // the share kept of what members go on later by than it completes, as behind a slow link
   };
   struct Start {
     size_t rank = 0;  // rank index
@@ -47,7 +48,7 @@ struct SegmentTimes {
 
 // One pass over the marks, in their order. A chain starts at its measured time; t += own at each mark; a rank arrives
 // at t, or when the collective that its stream had to finish first is complete; a collective completes `transfer` after
-// its last arrival; a resume continues at max(t, completion + lag).
+// its last arrival; a resume continues at max(t, completion + lag), what follows on its stream at completion + lag.
 [[nodiscard]] SegmentTimes ReplaySegments(const graph::SegmentGraph& graph, const SegmentEdit& edit = {});
 
 // |replayed - measured| / measured of each step, the step's length on a rank being from its start to the next.

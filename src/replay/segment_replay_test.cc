@@ -91,6 +91,15 @@ TEST(SegmentReplay, LagOfALateEnder) {
   EXPECT_EQ(ReplaySegments(made.Build()).end, (std::vector<Nanos>{45, 42}));
 }
 
+TEST(SegmentReplay, LagsThatAreKeptInPart) {
+  // Rank 0 goes on 4 after the completion; of these a quarter is kept, and the transfer takes 2 for 5.
+  MadeGraph made = TwoRanks();
+  made.chains[0][2].time = 4;
+  const SegmentGraph g = made.Build();
+  EXPECT_EQ(ReplaySegments(g, {.transfers = {{0, 5}}}).end, (std::vector<Nanos>{46, 42}));
+  EXPECT_EQ(ReplaySegments(g, {.transfers = {{0, 2, 0.25}}}).end, (std::vector<Nanos>{40, 39}));
+}
+
 TEST(SegmentReplay, ResumeBeforeTheLastArrivalIsTakenAsMeasured) {
   // Rank 1 resumes before it arrives: nothing replayed says when, so rank 0's measured arrival (30) and transfer (5)
   // do. It then works 30 more and 7: 35 + 37 = 72.
