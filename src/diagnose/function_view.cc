@@ -49,11 +49,30 @@ std::vector<FunctionView::Cell> FunctionView::Sum(size_t rank, std::span<const s
   return sums;
 }
 
+std::vector<std::vector<FunctionView::Cell>> FunctionView::SumByStep(size_t rank) {
+  const pattern::RankPattern& p = job_.ranks[rank];
+  const std::vector<Node>& map = MapOf(p.function_table);
+  std::vector<std::vector<Cell>> sums(job_.num_steps(), std::vector<Cell>(nodes_.size()));
+  std::vector<size_t> axis_step(p.steps.size(), job_.num_steps());
+  for (size_t s = 0; s < job_.num_steps(); ++s) {
+    const int32_t i = job_.step_index[rank * job_.num_steps() + s];
+    if (i >= 0) axis_step[static_cast<size_t>(i)] = s;
+  }
+  for (const pattern::FunctionStep& row : RowsOf(rank)) {
+    const size_t s = axis_step[static_cast<size_t>(row.step)];
+    if (s == job_.num_steps()) continue;
+    Cell& cell = sums[s][static_cast<size_t>(map[static_cast<size_t>(row.function)])];
+    cell.own += row.own;
+    cell.calls += row.calls;
+  }
+  return sums;
+}
+
 std::vector<Nanos> FunctionView::Series(Node node, size_t rank) {
   std::vector<Nanos> series(job_.num_steps(), 0);
+  const std::vector<std::vector<Cell>> by_step = SumByStep(rank);
   for (size_t s = 0; s < series.size(); ++s) {
-    const size_t step[] = {s};
-    const std::vector<Cell> sums = Sum(rank, step);
+    const std::vector<Cell>& sums = by_step[s];
     std::vector<bool> below(sums.size(), false);
     for (size_t n = 0; n < sums.size(); ++n) {  // parents come before their children
       const Node up = nodes_[n].parent;

@@ -28,6 +28,9 @@ class FunctionView {
   // tree on first use. O(rows of those steps).
   [[nodiscard]] std::vector<Cell> Sum(size_t rank, std::span<const size_t> steps);
 
+  // The same of each axis step by itself. O(rows + steps * nodes).
+  [[nodiscard]] std::vector<std::vector<Cell>> SumByStep(size_t rank);
+
   // Time of the node and all below it on one rank, by axis step.
   [[nodiscard]] std::vector<Nanos> Series(Node node, size_t rank);
 

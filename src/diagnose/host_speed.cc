@@ -36,14 +36,7 @@ struct CallsByStep {
   }
 };
 
-CallsByStep CallsOf(const Job& job, FunctionView* view, size_t rank) {
-  CallsByStep out;
-  for (size_t s = 0; s < job.num_steps(); ++s) {
-    const size_t step[] = {s};
-    out.cells.push_back(view->Sum(rank, step));
-  }
-  return out;
-}
+CallsByStep CallsOf(FunctionView* view, size_t rank) { return {view->SumByStep(rank)}; }
 
 // Mean time of a call over these steps; 0 where it is not called in them.
 double CallTime(const CallsByStep& calls, const std::vector<size_t>& steps, size_t node) {
@@ -181,8 +174,7 @@ std::vector<double> StruckSteps(const std::vector<std::vector<double>>& by_host,
   return struck >= kLeastSteps ? out : std::vector<double>();
 }
 
-SlowSteps Describe(const FunctionView& view, const std::vector<CallsByStep>& calls, const std::vector<size_t>& ranks,
-                   const std::vector<double>& beyond) {
+SlowSteps Describe(FunctionView* view, const std::vector<size_t>& ranks, const std::vector<double>& beyond) {
   SlowSteps out;
   std::vector<double> ratios;
   double all = 0;
@@ -193,7 +185,7 @@ SlowSteps Describe(const FunctionView& view, const std::vector<CallsByStep>& cal
   }
   out.ratio = LowerMedian(&ratios);
   out.quiet = static_cast<double>(beyond.size()) / all;
-  for (const size_t r : ranks) out.cost.push_back(CostOf(view, calls[r], beyond, out.quiet_steps));
+  for (const size_t r : ranks) out.cost.push_back(CostOf(*view, CallsOf(view, r), beyond, out.quiet_steps));
   return out;
 }
 
@@ -204,17 +196,19 @@ std::vector<SlowSteps> FindSlowSteps(const Job& job, FunctionView* view, std::sp
   constexpr double kSome = 0.6, kFromOneOn = 0.75;  // of the steps: every second one may be one more than half
   if (hosts.size() < 2 || job.num_steps() < kLeastSteps || job.num_ranks() > kMostRanks) return {};
   if (std::any_of(job.ranks.begin(), job.ranks.end(), [](const auto& rank) { return rank.has_device; })) return {};
-  std::vector<CallsByStep> calls;
-  for (size_t r = 0; r < job.num_ranks(); ++r) calls.push_back(CallsOf(job, view, r));
+  std::map<double, std::vector<std::vector<double>>> by_rank;  // by share
+  for (size_t r = 0; r < job.num_ranks(); ++r) {
+    const CallsByStep calls = CallsOf(view, r);
+    for (const double share : {kSome, kFromOneOn}) by_rank[share].push_back(SlownessOf(job, *view, calls, share));
+  }
   std::map<size_t, SlowSteps> found;  // by host
   for (const double share : {kSome, kFromOneOn}) {
-    std::vector<std::vector<double>> by_rank, by_host;
-    for (const CallsByStep& of_rank : calls) by_rank.push_back(SlownessOf(job, *view, of_rank, share));
-    for (const std::vector<size_t>& ranks : hosts) by_host.push_back(SlownessOfHost(ranks, by_rank));
+    std::vector<std::vector<double>> by_host;
+    for (const std::vector<size_t>& ranks : hosts) by_host.push_back(SlownessOfHost(ranks, by_rank[share]));
     for (size_t h = 0; h < hosts.size(); ++h) {
       const std::vector<double> beyond = StruckSteps(by_host, h, share);
       const bool may = share == kSome || ClassifyWhen(AsCost(beyond), job.steps).kind == report::WhenKind::kOnset;
-      if (!beyond.empty() && may) found.try_emplace(h, Describe(*view, calls, hosts[h], beyond));
+      if (!beyond.empty() && may) found.try_emplace(h, Describe(view, hosts[h], beyond));
     }
   }
   std::vector<SlowSteps> out;
