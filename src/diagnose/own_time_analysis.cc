@@ -25,6 +25,7 @@
 #include "diagnose/refine_suspect.h"
 #include "diagnose/scope.h"
 #include "diagnose/sibling_merge.h"
+#include "diagnose/slow_besides.h"
 #include "diagnose/suspects.h"
 #include "diagnose/uneven_work.h"
 #include "diagnose/when.h"
@@ -374,6 +375,7 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   for (const Suspect& suspect : suspects) suspected.insert(suspect.rank);
   CompletePlaces(in, suspected, &all);
   NameUnevenWork(in.job, &all);
+  TellSlowBesides(in, suspected, &calls_of, &all);
   for (auto& [rank, candidate] : all) out->candidates.push_back(std::move(candidate));
   std::vector<RankId> lone;
   for (const std::vector<int32_t>& members : in.job.classes) {
