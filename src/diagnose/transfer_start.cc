@@ -12,6 +12,7 @@ namespace {
 using trace::CommOp;
 
 constexpr Bytes kLarger = 4;       // times the payload: enough for the start to matter little
+constexpr double kSomewhat = 2;    // times what moves: enough to tell what more of it takes
 constexpr Bytes kTiny = 16;        // the payload is so many times
 constexpr size_t kEnoughTiny = 4;  // for a middle
 constexpr Nanos kLeastOfDevices = 10 * kMicrosecond;
@@ -57,7 +58,9 @@ Nanos StartOf(const Job& job, const std::vector<Channel>& channels, const Channe
   const Bytes bytes = MeanBytes(job, like.calls);
   if (bytes <= 0) return shortest;
   std::vector<Nanos> tiny;
-  std::vector<double> rates;  // bytes per ns
+  std::vector<double> rates;       // bytes per ns
+  std::vector<double> more_rates;  // of what somewhat larger ones move more, in what they take longer
+  const double moved = Moved(job, like, bytes);
   for (const Channel& channel : channels) {
     if (LeavesHost(channel) != LeavesHost(like)) continue;
     for (const size_t c : channel.calls) {
@@ -65,11 +68,16 @@ Nanos StartOf(const Job& job, const std::vector<Channel>& channels, const Channe
       const Nanos time = TransferTime(job, c);
       if (of_call < 0 || time <= 0) continue;
       if (channel.op == like.op && of_call * kTiny <= bytes) tiny.push_back(time);
-      if (of_call >= kLarger * bytes) rates.push_back(Moved(job, channel, of_call) / static_cast<double>(time));
+      const double of_larger = Moved(job, channel, of_call);
+      if (of_call >= kLarger * bytes) rates.push_back(of_larger / static_cast<double>(time));
+      if (of_larger >= kSomewhat * moved && time > shortest) {
+        more_rates.push_back((of_larger - moved) / static_cast<double>(time - shortest));
+      }
     }
   }
   const Nanos least = job.ranks.front().has_device ? kLeastOfDevices : kLeastOfHosts;
   if (tiny.size() >= kEnoughTiny) return std::clamp(Median(std::move(tiny)), std::min(least, shortest), shortest);
+  if (rates.empty()) rates = std::move(more_rates);
   if (rates.empty()) return shortest;
   // The quicker ones: others share their links.
   const auto quick = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() * 9 / 10);

@@ -19,7 +19,8 @@ namespace headway::diagnose {
 
 // What of `shortest` goes by before data move. Transfers of a sixteenth of the payload and less are hardly more than
 // that; of the others it is what is left at the rate at which larger ones go, which move bytes 2 (n - 1) / n times
-// (all-reduce among n, in a ring), (n - 1) / n times (all-gather, reduce-scatter), or once. All of it where no size is
+// (all-reduce among n, in a ring), (n - 1) / n times (all-gather, reduce-scatter), or once; where those move less than
+// four times as much, at the rate at which what they move more takes them longer. All of it where no size is
 // written, or no other is there to compare with; never less than any network takes. O(calls of the job).
 [[nodiscard]] Nanos StartOf(const Job& job, const std::vector<Channel>& channels, const Channel& like, Nanos shortest);
 

@@ -37,6 +37,13 @@ TEST(StartOf, WhatIsLeftAtTheRateOfLargerOnes) {
   EXPECT_NEAR(static_cast<double>(StartBeside(CommOp::kAllGather, 100'000'000, Ms(5))), 30e3, 100);
 }
 
+TEST(StartOf, SomewhatLargerOnesTellWhatMoreTakes) {
+  // 3 MB payload move 4.5 MB: 3 MB more than those of 1 MB, which take 130 us. 330 us are 15 MB/ms for them, at which
+  // 1.5 MB take 100 us.
+  EXPECT_NEAR(static_cast<double>(StartBeside(CommOp::kAllReduce, 3'000'000, Us(330))), 30e3, 100);
+  EXPECT_EQ(StartBeside(CommOp::kAllReduce, 1'500'000, Us(180)), Us(130));  // half more is too little
+}
+
 TEST(StartOf, TinyOnesAreHardlyMoreThanTheirStart) {
   EXPECT_EQ(StartBeside(CommOp::kAllReduce, 4, Us(25)), Us(25));
   EXPECT_EQ(StartBeside(CommOp::kAllReduce, 4, Us(2)), Us(10));          // no network is that quick
