@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagnose/analyses.h"
 #include "diagnose/exchange_role.h"
+#include "diagnose/handing_in.h"
 #include "diagnose/own_edit.h"
 #include "diagnose/scope.h"
 #include "diagnose/transfer_start.h"
@@ -60,6 +61,7 @@ void Describe(const Job& job, const Family& family, Candidate* candidate) {
 // What a channel exchanges in many small pieces, by step.
 struct SmallCalls {
   std::vector<Nanos> saved;    // by axis step: what fewer calls would save in each; 0 = not many, or not small
+  std::vector<double> fewer;   // by axis step: share of its calls that would not be made
   std::vector<size_t> pieces;  // axis steps in which it is cut into many more pieces than in others
   size_t calls = 0;            // in the struck steps
   Bytes bytes = -1;            // mean of a call; -1 = not written
@@ -97,7 +99,7 @@ std::vector<size_t> StepsInPieces(const Job& job, const Channel& channel, size_t
 
 // `shortest` transfer of such calls; of that what a start takes.
 SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos shortest, Nanos start) {
-  SmallCalls out{std::vector<Nanos>(job.num_steps(), 0), {}};
+  SmallCalls out{std::vector<Nanos>(job.num_steps(), 0), std::vector<double>(job.num_steps(), 0), {}};
   const UsualCalls usual = UsualOf(job, channel);
   out.usual = usual.calls;
   const std::vector<size_t> pieces = StepsInPieces(job, channel, usual.calls);
@@ -115,6 +117,7 @@ SmallCalls SmallCallsOf(const Job& job, const Channel& channel, Nanos shortest, 
     const auto most = static_cast<Nanos>(fewer * static_cast<double>(shortest));
     if ((small ? most : longer) * static_cast<Nanos>(calls.size()) * 100 < job.median_step * kSmallPercent) continue;
     out.saved[s] = small ? static_cast<Nanos>(fewer * static_cast<double>(start)) : longer;
+    out.fewer[s] = in_pieces ? 1 - static_cast<double>(usual.calls) / static_cast<double>(calls.size()) : fewer;
     if (in_pieces) out.pieces.push_back(s);
     out.calls += calls.size();
     out.bytes = out.struck == 0 ? bytes : std::max(out.bytes, bytes);
@@ -145,6 +148,33 @@ void RemoveCalling(const AnalysisInput& in, const std::vector<size_t>& ranks, co
   for (const size_t s : steps) candidate->excess[s] += Median(std::move(longer[s]));
 }
 
+// Without a device each call that need not be made is time of its rank, before it arrives. False: not known.
+bool RemoveHandingIn(const Job& job, const Family& family, const SmallCalls& small, Candidate* candidate) {
+  std::vector<Nanos> each;
+  for (const size_t r : RanksOf(family)) each.push_back(HandingInOf(job, r, family.front()->op));
+  if (*std::min_element(each.begin(), each.end()) == 0) return false;
+  auto mean = each.begin();
+  for (const size_t r : RanksOf(family)) {
+    std::vector<Nanos> less(job.graph.collectives.size(), 0);
+    for (const Channel* channel : family) {
+      for (size_t s = 0; s < job.num_steps(); ++s) {
+        if (small.saved[s] == 0) continue;
+        const auto off = static_cast<Nanos>(small.fewer[s] * static_cast<double>(*mean));
+        for (const size_t c : channel->CallsOf(s)) less[c] = off;
+      }
+    }
+    RemoveBeforeArrivals(job, r, less, &candidate->edit);
+    ++mean;
+  }
+  const Nanos usual = Median(std::move(each));
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (small.saved[s] == 0) continue;
+    const auto calls = static_cast<double>(family.front()->CallsOf(s).size());
+    candidate->excess[s] += static_cast<Nanos>(small.fewer[s] * calls * static_cast<double>(usual));
+  }
+  return true;
+}
+
 // Of an unknown role only what a few steps show against the others is told: the exchange of gradients alone is cut now
 // so and now so.
 void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, AnalysisOutput* out) {
@@ -169,7 +199,8 @@ void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, 
       }
     }
   }
-  if (!small.pieces.empty()) RemoveCalling(in, RanksOf(family), small.pieces, &candidate);
+  if (!RemoveHandingIn(job, family, small, &candidate) && !small.pieces.empty())
+    RemoveCalling(in, RanksOf(family), small.pieces, &candidate);
   Describe(job, family, &candidate);
   report::Finding& finding = candidate.finding;
   finding.cause = "small-collectives";

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/handing_in.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+namespace headway::diagnose {
+
+using graph::Mark;
+using graph::MarkKind;
+
+namespace {
+
+std::string Letters(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      out.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Nanos HandingInOf(const Job& job, size_t rank, trace::CommOp op) {
+  const pattern::RankPattern& pattern = job.ranks[rank];
+  if (pattern.has_device || op == trace::CommOp::kUnknown) return 0;
+  const std::string wanted = Letters(trace::ToString(op));
+  const pattern::FunctionTable& table = *pattern.function_table;
+  std::vector<bool> inside(table.size(), false);  // parents come first
+  Nanos own = 0;
+  int64_t calls = 0;
+  for (size_t f = 0; f < table.size(); ++f) {
+    const auto parent = static_cast<size_t>(std::max(0, table[f].parent));
+    const bool is_call = table[f].name.starts_with("c10d::") && Letters(table[f].name).contains(wanted);
+    inside[f] = is_call || (table[f].parent >= 0 && inside[parent]);
+    if (!inside[f] || table[f].work_class == pattern::WorkClass::kCommunication) continue;
+    own += pattern.functions[f].total;  // of host frames without what they call
+    if (is_call) calls += pattern.functions[f].calls;
+  }
+  return calls == 0 ? 0 : own / calls;
+}
+
+void RemoveBeforeArrivals(const Job& job, size_t rank, const std::vector<Nanos>& less, replay::SegmentEdit* edit) {
+  for (const uint32_t m : job.graph.Chain(rank)) {
+    const Mark& mark = job.graph.marks[m];
+    if (mark.kind != MarkKind::kArrive || mark.time <= 0) continue;
+    const Nanos off = less[static_cast<size_t>(mark.target)];
+    if (off > 0) edit->own.push_back({m, std::max<Nanos>(0, mark.time - off)});
+  }
+}
+
+}  // namespace headway::diagnose
