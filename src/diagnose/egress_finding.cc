@@ -173,16 +173,6 @@ std::optional<Egress> RowByOrder(const Job& job, std::span<const Channel> channe
   return out;
 }
 
-void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate) {
-  for (size_t s = 0; s < job.num_steps(); ++s) {
-    if (slow.cost[s] <= 0) continue;
-    if (channel.sender < 0) {
-      TakeNoLonger(job, channel.CallsOf(s), channel.actual[s] - slow.cost[s], &candidate->edit);
-    } else {
-      const double keep =
-          1 - static_cast<double>(slow.cost[s]) / static_cast<double>(std::max<Nanos>(1, channel.actual[s]));
-      ScaleTransfers(job, channel.CallsOf(s), keep, &candidate->edit);
-    }
 namespace {
 
 // A step's calls that take no longer, all together, than `expected`: that is spread over them as they took until the
@@ -205,6 +195,16 @@ void TakeNoLonger(const Job& job, std::span<const size_t> calls, Nanos expected,
 
 }  // namespace
 
+void RemoveExcess(const Job& job, const Channel& channel, const SlowChannel& slow, Candidate* candidate) {
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    if (slow.cost[s] <= 0) continue;
+    if (channel.sender < 0) {
+      TakeNoLonger(job, channel.CallsOf(s), channel.actual[s] - slow.cost[s], &candidate->edit);
+    } else {
+      const double keep =
+          1 - static_cast<double>(slow.cost[s]) / static_cast<double>(std::max<Nanos>(1, channel.actual[s]));
+      ScaleTransfers(job, channel.CallsOf(s), keep, &candidate->edit);
+    }
     candidate->excess[s] = std::max(candidate->excess[s], slow.cost[s]);
   }
 }
