@@ -67,13 +67,19 @@ Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses&
   return out;
 }
 
+// Work that may be a part of its own, if it is one in `one_in` of the excess at least.
+struct Kind {
+  WorkClasses classes;
+  Nanos one_in;
+};
+
 // Those of `kinds` that count, largest first; fewer than two where it is one cause. What is of no kind goes to the
-// largest. Each is one in `one_in` of the excess at least.
+// largest.
 std::vector<Suspect> CountingParts(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
-                                   const std::vector<WorkClasses>& kinds, Nanos one_in) {
+                                   const std::vector<Kind>& kinds) {
   std::vector<Suspect> parts;
   WorkClasses rest = kAllWork;
-  for (const WorkClasses& classes : kinds) {
+  for (const auto& [classes, one_in] : kinds) {
     Suspect part = PartOf(suspect, Beyond(job, suspect, peers, classes), classes);
     const auto struck = static_cast<Nanos>(part.struck);
     // What strikes a part of the steps only has less time to add up.
@@ -90,11 +96,32 @@ std::vector<Suspect> CountingParts(const Job& job, const Suspect& suspect, const
   return parts;
 }
 
+// Whether the rank's host waits for its device far more often than those of its peers: that has a reason of its own,
+// however little of the excess it is.
+bool WaitsMoreOften(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
+  constexpr int64_t kMore = 3;  // a step
+  int64_t mine = 0;
+  Nanos theirs = 0;
+  for (const size_t s : suspect.StruckSteps()) {
+    const pattern::Step* step = job.StepOf(suspect.rank, s);
+    std::vector<Nanos> others;
+    for (const size_t p : peers) {
+      if (const pattern::Step* other = job.StepOf(p, s)) others.push_back(other->syncs);
+    }
+    if (step == nullptr || others.empty()) continue;
+    mine += step->syncs;
+    theirs += Median(std::move(others));
+  }
+  return mine >= theirs + kMore * static_cast<int64_t>(suspect.struck);
+}
+
 std::vector<Suspect> PartsOfDevice(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
+  constexpr Nanos kPart = 4, kOfOwnMatter = 8;
+  const WorkClasses of_host = ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle});
   return CountingParts(job, suspect, peers,
-                       {ClassesOf({WorkClass::kCompute}), ClassesOf({WorkClass::kMemory}),
-                        ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle})},
-                       4);
+                       {{ClassesOf({WorkClass::kCompute}), kPart},
+                        {ClassesOf({WorkClass::kMemory}), kPart},
+                        {of_host, WaitsMoreOften(job, suspect, peers) ? kOfOwnMatter : kPart}});
 }
 
 // Without devices a slow host makes operators and the rest longer alike: two causes are told by striking other steps.
@@ -140,17 +167,18 @@ void Widen(const Job& job, const std::vector<size_t>& peers, Suspect* part) {
 // Without devices: what it waits for its input and what it does beside operators, where either is a matter of its own,
 // and the rest. Where nothing is recorded a host may have been held back.
 std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
-  std::vector<WorkClasses> kinds;
+  constexpr Nanos kPart = 8;
+  std::vector<Kind> kinds;
   WorkClasses rest = kAllWork;
   rest[static_cast<size_t>(WorkClass::kCommunication)] = false;  // which grows where it waits for others
   for (const WorkClasses& kind :
        {ClassesOf({WorkClass::kInput}), ClassesOf({WorkClass::kRuntime, WorkClass::kHost, WorkClass::kIdle})}) {
     if (!AreOwnMatter(job, suspect, peers, kind)) continue;
     for (size_t c = 0; c < rest.size(); ++c) rest[c] = rest[c] && !kind[c];
-    kinds.push_back(kind);
+    kinds.push_back({kind, kPart});
   }
-  kinds.push_back(rest);
-  std::vector<Suspect> parts = CountingParts(job, suspect, peers, kinds, 8);
+  kinds.push_back({rest, kPart});
+  std::vector<Suspect> parts = CountingParts(job, suspect, peers, kinds);
   for (Suspect& part : parts) {
     if (Has(part.classes, WorkClass::kInput) && !Has(part.classes, WorkClass::kCompute)) Widen(job, peers, &part);
   }

@@ -21,6 +21,7 @@ constexpr size_t kSteps = 12;
 // hosts; in each step rank 2 computes and is in that function for longer, and waits for its input.
 struct Longer {
   Nanos compute = 0, host = 0, input = 0;
+  int syncs = 0;  // its host waits for its device so often
 };
 
 // What is left of rank 2, and what is split from it.
@@ -38,6 +39,7 @@ Split SplitOf(bool device, const std::function<Longer(size_t step)>& longer) {
     for (int r = 0; r < 4; ++r) mesh.Work(r, WorkClass::kHost, "train.py(30): log_metrics", Ms(8));
     mesh.Work(2, WorkClass::kHost, "train.py(30): log_metrics", longer(s).host);
     mesh.Work(2, WorkClass::kInput, "train.py(9): fetch", longer(s).input);
+    mesh.StepOf(2).syncs = longer(s).syncs;
     mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
   }
   Look look(mesh.Make());
@@ -150,6 +152,20 @@ TEST(ClassParts, WithoutDevicesAHostMayBeHeldBackThatFar) {
   EXPECT_EQ(SplitOf(false, [](size_t) { return Longer{Ms(250), Ms(40)}; }).parts.size(), 0U);
   // Operators 1.4 times, the function 4 times.
   EXPECT_EQ(SplitOf(false, [](size_t) { return Longer{Ms(40), Ms(24)}; }).parts.size(), 1U);
+}
+
+TEST(ClassParts, AHostThatWaitsForItsDeviceMoreOftenHasAReasonOfItsOwn) {
+  // 4 of 24 ms are less than a quarter; waits of its host, three a step more than elsewhere, make them a part.
+  const auto parts = [](int syncs, Nanos host = Ms(4)) {
+    return SplitOf(true, [=](size_t) { return Longer{Ms(20), host, 0, syncs}; }).parts;
+  };
+  EXPECT_TRUE(parts(0).empty());
+  EXPECT_TRUE(parts(2).empty());
+  const std::vector<Suspect> found = parts(3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].cost, std::vector<Nanos>(kSteps, Ms(4)));
+  EXPECT_FALSE(IsAbout(found[0], WorkClass::kCompute));
+  EXPECT_TRUE(parts(3, Us(2800)).empty());  // under an eighth of 22.8
 }
 
 }  // namespace
