@@ -143,6 +143,23 @@ bool IsHolesOf(const Candidate& pause, const Candidate& stage) {
   return told > 0 && told * 4 >= sum * 3;
 }
 
+// What a stage takes longer is no work to move where three quarters of it are one function of its host that takes
+// longer than on other ranks.
+bool IsCodeOf(const Candidate& code, const Candidate& stage) {
+  const report::Finding& finding = code.finding;
+  if (finding.cause != "slow-host-code" || finding.scope.function.empty() || stage.finding.cause != "stage-imbalance" ||
+      finding.scope.ranks != stage.finding.scope.ranks) {
+    return false;
+  }
+  Nanos sum = 0, told = 0;
+  for (size_t s = 0; s < std::min(code.excess.size(), stage.excess.size()); ++s) {
+    const Nanos x = std::max<Nanos>(0, stage.excess[s]);
+    sum += x;
+    told += std::min(x, std::max<Nanos>(0, code.excess[s]));
+  }
+  return told > 0 && told * 4 >= sum * 3;
+}
+
 // Of own time that both take away the more; neither knows of the other. These causes change own time only.
 void Absorb(const Candidate& symptom, Candidate* host) {
   std::map<uint32_t, Nanos> own;
@@ -164,9 +181,10 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
       const Candidate& candidate = (*candidates)[i];
       const bool is_symptom = IsSymptom(host, candidate);
       const bool is_part = IsPauseOf(host, candidate) || IsOfStage(host, candidate) || IsStageOnHost(host, candidate) ||
-                           IsHolesOf(host, candidate) || IsUnpinned(host, candidate);
+                           IsHolesOf(host, candidate) || IsUnpinned(host, candidate) || IsCodeOf(host, candidate);
       if (gone[i] || (!is_symptom && !is_part)) continue;
       if (is_symptom) Absorb(candidate, &host);
+      if (IsCodeOf(host, candidate)) host.at_most_info &= candidate.at_most_info;  // two that show the same
       gone[i] = true;
     }
   }

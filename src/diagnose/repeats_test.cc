@@ -253,5 +253,26 @@ TEST(Repeats, WhatNamesNoRankStays) {
   EXPECT_EQ(Left({Of("a", "x", {}, {10}), Of("b", "x", {}, {10}), Of("c", "x", {0}, {10})}), "abc");
 }
 
+TEST(Repeats, AStageThatIsLongerByOneFunctionHasNoMoreWork) {
+  const auto left = [](Nanos of_function, const std::string& function, bool* at_most_info) {
+    Candidate stage = Of("s", "stage-imbalance", {3}, {100, 100});
+    Candidate code = Of("c", "slow-host-code", {3}, {of_function, of_function});
+    code.finding.scope.function = function;
+    code.at_most_info = true;
+    std::vector<Candidate> both = {stage, code};
+    DropRepeats(&both);
+    std::string out;
+    for (const Candidate& c : both) out += c.finding.id;
+    *at_most_info = both.back().at_most_info;
+    return out;
+  };
+  bool at_most_info = true;
+  EXPECT_EQ(left(75, "augment_batch", &at_most_info), "c");
+  EXPECT_FALSE(at_most_info);  // of two that show the same
+  EXPECT_EQ(left(74, "augment_batch", &at_most_info), "sc");
+  EXPECT_TRUE(at_most_info);
+  EXPECT_EQ(left(75, "", &at_most_info), "sc");
+}
+
 }  // namespace
 }  // namespace headway::diagnose
