@@ -44,7 +44,7 @@ struct Calls {
 struct Explained {
   double gain = 0;
   size_t calls = 0;
-  std::map<size_t, LateData> rings;  // by index
+  std::map<size_t, LateLink> rings;  // by index
 };
 
 class Fitter {
@@ -188,11 +188,11 @@ class Fitter {
 
   void Enter(const Calls& calls, size_t sender, double lag, Explained* out) const {
     const Ring& ring = rings_[calls.ring];
-    LateData& data = out->rings[calls.ring];
-    data.channel = ring.channel;
-    data.sender = job_.ranks[ring.members[sender]].meta.rank;
-    data.receiver = job_.ranks[ring.members[(sender + 1) % ring.members.size()]].meta.rank;
-    data.lag = std::max(data.lag, static_cast<Nanos>(lag));
+    LateLink& link = out->rings[calls.ring];
+    link.channel = ring.channel;
+    link.sender = job_.ranks[ring.members[sender]].meta.rank;
+    link.receiver = job_.ranks[ring.members[(sender + 1) % ring.members.size()]].meta.rank;
+    link.lag = std::max(link.lag, static_cast<Nanos>(lag));
   }
 
   const Job& job_;
@@ -223,7 +223,7 @@ size_t WorkOf(std::span<const Ring> rings) {
 
 }  // namespace
 
-std::vector<LateData> FitArrivals(const Job& job, std::span<const Ring> rings) {
+std::vector<LateLink> FitArrivals(const Job& job, std::span<const Ring> rings) {
   if (rings.empty() || WorkOf(rings) > kMostWork) return {};
   std::vector<Explained> all = Fitter(job, rings).Explain();
   if (std::any_of(rings.begin(), rings.end(), [](const Ring& ring) { return ring.members.size() > 2; })) {
@@ -232,7 +232,7 @@ std::vector<LateData> FitArrivals(const Job& job, std::span<const Ring> rings) {
     for (Explained& explained : Fitter(job, back).Explain()) all.push_back(std::move(explained));
   }
   std::stable_sort(all.begin(), all.end(), [](const Explained& a, const Explained& b) { return a.gain > b.gain; });
-  std::map<size_t, LateData> out;
+  std::map<size_t, LateLink> out;
   std::set<size_t> done;  // rings
   for (const Explained& best : all) {
     const auto is_done = [&](const auto& of) { return done.count(of.first) > 0; };
@@ -240,13 +240,13 @@ std::vector<LateData> FitArrivals(const Job& job, std::span<const Ring> rings) {
     const bool alone = std::none_of(all.begin(), all.end(), [&](const Explained& other) {
       return other.gain >= kAsWell * best.gain && Contradict(best, other);
     });
-    for (const auto& [ring, data] : best.rings) {
+    for (const auto& [ring, link] : best.rings) {
       done.insert(ring);
-      if (alone) out.emplace(ring, data);
+      if (alone) out.emplace(ring, link);
     }
   }
-  std::vector<LateData> links;
-  for (const auto& [ring, data] : out) links.push_back(data);
+  std::vector<LateLink> links;
+  for (const auto& [ring, link] : out) links.push_back(link);
   return links;
 }
 

@@ -10,7 +10,7 @@
 namespace headway::diagnose {
 
 // A ring that passes a slow way.
-struct LateData {
+struct LateLink {
   const Channel* channel = nullptr;
   RankId sender = -1, receiver = -1;
   Nanos lag = 0;  // so much later than the sender the receiver has its last piece
@@ -25,6 +25,6 @@ struct LateData {
 // operation follows the other, tell nothing. Rings may go round as given or the other way, all of them alike. Left out
 // are ways that another one fits nearly as well, that few operations tell of, or that not most of their rings show.
 // Rings in their order. O(calls x members^2); nothing where that is more than 2^24.
-[[nodiscard]] std::vector<LateData> FitArrivals(const Job& job, std::span<const Ring> rings);
+[[nodiscard]] std::vector<LateLink> FitArrivals(const Job& job, std::span<const Ring> rings);
 
 }  // namespace headway::diagnose

@@ -30,7 +30,7 @@ struct Plan {
 
 using Links = std::vector<std::pair<RankId, RankId>>;
 
-std::vector<LateData> Fit(const Plan& plan, std::vector<Channel>* channels) {
+std::vector<LateLink> Fit(const Plan& plan, std::vector<Channel>* channels) {
   MadeMesh mesh({.ranks = plan.ranks, .per_host = plan.per_host});
   const std::vector<int> groups = mesh.Groups("mesh_dp", plan.groups);
   for (int s = 0; s < plan.steps; ++s) {
@@ -50,7 +50,7 @@ std::vector<LateData> Fit(const Plan& plan, std::vector<Channel>* channels) {
 Links LinksOf(const Plan& plan) {
   std::vector<Channel> channels;
   Links out;
-  for (const LateData& data : Fit(plan, &channels)) out.emplace_back(data.sender, data.receiver);
+  for (const LateLink& link : Fit(plan, &channels)) out.emplace_back(link.sender, link.receiver);
   return out;
 }
 
@@ -70,7 +70,7 @@ TEST(ArrivalFit, OfTwoMembersTheOneThatWaitsLongerWhereItComesLastReceives) {
     Plan plan = Pairs();
     plan.op = op;
     std::vector<Channel> channels;
-    const std::vector<LateData> found = Fit(plan, &channels);
+    const std::vector<LateLink> found = Fit(plan, &channels);
     ASSERT_EQ(found.size(), 2U);
     EXPECT_EQ(found[0].sender, 2);
     EXPECT_EQ(found[0].receiver, 0);

@@ -101,12 +101,12 @@ std::vector<Marked> FitLastToCome(const Job& job, const Channels& channels) {
     if (Ring ring{channel, RingOf(job, *channel)}; ring.members.size() >= 2) rings.push_back(std::move(ring));
   }
   std::vector<Marked> out;
-  for (const LateData& data : FitArrivals(job, rings)) {
+  for (const LateLink& link : FitArrivals(job, rings)) {
     RingOrder order;
-    order.first = data.sender;
-    order.last = data.receiver;
-    order.lag = data.lag;
-    if (IsGoodPart(job, *data.channel, order.lag)) out.push_back({data.channel, order, data.sender, ToldBy::kArrivals});
+    order.first = link.sender;
+    order.last = link.receiver;
+    order.lag = link.lag;
+    if (IsGoodPart(job, *link.channel, order.lag)) out.push_back({link.channel, order, link.sender, ToldBy::kArrivals});
   }
   return out;
 }
