@@ -27,7 +27,7 @@ constexpr double kLeastPerCall = 0.15;
 constexpr double kAsWell = 0.9;    // of the gain of the best
 constexpr double kShownBy = 0.75;  // of the rings
 constexpr double kAllBut = 0.1;    // of what transfers differ by: what leaves no more explains all there is
-constexpr size_t kMostWork = size_t{1} << 24U;
+constexpr size_t kMostWork = size_t{1} << 28U;
 
 constexpr double kAnyway = 0.002;  // of a transfer: what it differs by at least, so that no single call tells much
 
@@ -83,7 +83,12 @@ class Fitter {
       const auto calls = ring.channel->CallsOf(s);
       for (size_t c = 0; c < calls.size(); ++c) {
         const trace::Collective& collective = job_.comms.collectives[calls[c]];
-        if (collective.members.size() != ring.members.size()) continue;  // a file was cut off
+        // A file was cut off, or says that its rank is in a group of others.
+        const bool is_whole =
+            collective.members.size() == ring.members.size() &&
+            std::all_of(collective.members.begin(), collective.members.end(),
+                        [&](const trace::CollectiveMember& m) { return place_of.count(m.rank_index) > 0; });
+        if (!is_whole) continue;
         std::vector<double>& spent = at[{collective.bytes, c}];
         const size_t begin = spent.size();
         spent.resize(begin + ring.members.size());
@@ -215,16 +220,23 @@ bool IsTold(const Explained& explained) {
                      [](const auto& of) { return of.second.lag >= RingOrder::kLeastLag; });
 }
 
+// Of the lags tried for each receiver, and of the ways out with their places in all rings.
 size_t WorkOf(std::span<const Ring> rings) {
   size_t work = 0;
-  for (const Ring& ring : rings) work += ring.channel->calls.size() * ring.members.size() * ring.members.size();
-  return work;
+  std::set<size_t> ranks;
+  for (const Ring& ring : rings) {
+    work += kShares * ring.channel->calls.size() * ring.members.size() * ring.members.size();
+    ranks.insert(ring.members.begin(), ring.members.end());
+  }
+  return work + ranks.size() * rings.size();
 }
 
 }  // namespace
 
+bool AreTooManyToFit(std::span<const Ring> rings) { return WorkOf(rings) > kMostWork; }
+
 std::vector<LateLink> FitArrivals(const Job& job, std::span<const Ring> rings) {
-  if (rings.empty() || WorkOf(rings) > kMostWork) return {};
+  if (rings.empty() || AreTooManyToFit(rings)) return {};
   std::vector<Explained> all = Fitter(job, rings).Explain();
   if (std::any_of(rings.begin(), rings.end(), [](const Ring& ring) { return ring.members.size() > 2; })) {
     std::vector<Ring> back(rings.begin(), rings.end());

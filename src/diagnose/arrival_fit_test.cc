@@ -147,5 +147,21 @@ TEST(ArrivalFit, WhereOnlyTwoOfFourEverComeLastAnyLinkMayBeTheSlowOne) {
   EXPECT_EQ(LinksOf(plan), Links{});
 }
 
+TEST(ArrivalFit, OperationsOfOthersThanTheRingsMembersAreLeftOut) {
+  // Files may name a group that their rank is not in: as many members, but another one.
+  MadeMesh mesh({.ranks = 3, .per_host = 1});
+  const int group = mesh.Group("mesh_dp", {0, 2});
+  for (int s = 0; s < 8; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(20));
+    mesh.Meet(group, CommOp::kAllReduce, 1'000'000, Ms(10));
+  }
+  const Job job = JoinJob(mesh.Make());
+  const std::vector<Channel> channels = CollectChannels(job);
+  ASSERT_FALSE(channels.empty());
+  const Ring ring{&channels[0], {0, 1}};
+  EXPECT_TRUE(FitArrivals(job, {&ring, 1}).empty());
+}
+
 }  // namespace
 }  // namespace headway::diagnose

@@ -14,7 +14,6 @@ namespace {
 
 using pattern::WorkClass;
 
-constexpr std::string_view kSummedUp = "(other)";
 constexpr int64_t kLeastCalls = 4;
 constexpr size_t kLeastFunctions = 2;
 

@@ -12,6 +12,9 @@
 
 namespace headway::diagnose {
 
+// What functions of a class are summed up under that are too small to be kept.
+inline constexpr std::string_view kSummedUp = "(other)";
+
 // Mean own time of a call (ns), by name. Of a job without devices the operators count, too, as they are its work. What
 // the device hides is summed up under one name ("(other)"). Waits for the device are as long as the device takes: they
 // are left out, and so are sums that may hold some.

@@ -153,19 +153,15 @@ bool RemoveHandingIn(const Job& job, const Family& family, const SmallCalls& sma
   std::vector<Nanos> each;
   for (const size_t r : RanksOf(family)) each.push_back(HandingInOf(job, r, family.front()->op));
   if (*std::min_element(each.begin(), each.end()) == 0) return false;
-  auto mean = each.begin();
-  for (const size_t r : RanksOf(family)) {
-    std::vector<Nanos> less(job.graph.collectives.size(), 0);
-    for (const Channel* channel : family) {
-      for (size_t s = 0; s < job.num_steps(); ++s) {
-        if (small.saved[s] == 0) continue;
-        const auto off = static_cast<Nanos>(small.fewer[s] * static_cast<double>(*mean));
-        for (const size_t c : channel->CallsOf(s)) less[c] = off;
-      }
+  std::vector<double> fewer(job.graph.collectives.size(), 0);
+  for (const Channel* channel : family) {
+    for (size_t s = 0; s < job.num_steps(); ++s) {
+      if (small.saved[s] == 0) continue;
+      for (const size_t c : channel->CallsOf(s)) fewer[c] = small.fewer[s];
     }
-    RemoveBeforeArrivals(job, r, less, &candidate->edit);
-    ++mean;
   }
+  auto mean = each.begin();
+  for (const size_t r : RanksOf(family)) RemoveBeforeArrivals(job, r, fewer, *mean++, &candidate->edit);
   const Nanos usual = Median(std::move(each));
   for (size_t s = 0; s < job.num_steps(); ++s) {
     if (small.saved[s] == 0) continue;

@@ -63,17 +63,20 @@ Named NamedTime(const AnalysisInput& in, size_t rank) {
   return out;
 }
 
-// The function of the class that the rank is in longest in the step; -1 = none.
-Node LargestOf(FunctionView* view, size_t rank, size_t s, pattern::WorkClass work_class) {
-  const size_t step[] = {s};
-  const std::vector<FunctionView::Cell> cells = view->Sum(rank, step);
-  Node largest = -1;
-  for (size_t n = 0; n < cells.size(); ++n) {
-    const auto node = static_cast<Node>(n);
-    if (view->work_class(node) != work_class || cells[n].own == 0) continue;
-    if (largest < 0 || cells[n].own > cells[static_cast<size_t>(largest)].own) largest = node;
+// The function of the class that takes the rank longest in the step beyond its usual; -1 = none.
+Node MostBeyondUsual(FunctionView* view, size_t rank, size_t s, pattern::WorkClass work_class) {
+  const std::vector<std::vector<FunctionView::Cell>> cells = view->SumByStep(rank);
+  Node most = -1;
+  Nanos longest = 0;
+  for (size_t n = 0; n < cells[s].size(); ++n) {
+    if (view->work_class(static_cast<Node>(n)) != work_class) continue;
+    std::vector<Nanos> all;
+    for (const auto& of_step : cells) all.push_back(of_step[n].own);
+    const Nanos beyond = cells[s][n].own - Median(std::move(all));
+    if (beyond > longest) most = static_cast<Node>(n);
+    longest = std::max(longest, beyond);
   }
-  return largest;
+  return most;
 }
 
 // By rank and step what is above the rank's median over its steps.
@@ -165,17 +168,23 @@ std::vector<Nanos> Holes(const Job& job, std::span<const size_t> ranks, const st
   return out;
 }
 
+Nanos CopiesIn(const pattern::Step& step) { return step.by_class[static_cast<size_t>(pattern::WorkClass::kMemory)]; }
+
 // What a device copies while it has nothing else to do takes the same time in each step. A stall by name goes before.
 void FindCopies(const AnalysisInput& in, std::span<const size_t> ranks, CommonStalls* out) {
-  if (!in.job.ranks[ranks.front()].has_device) return;
-  constexpr auto kMemory = static_cast<size_t>(pattern::WorkClass::kMemory);
-  const std::vector<bool> any(in.job.num_steps(), false);  // not held against other lengths
-  const std::vector<Nanos> copies =
-      HolesBy(in.job, ranks, any, [](const pattern::Step& step) { return step.by_class[kMemory]; });
+  const Job& job = in.job;
+  if (!job.ranks[ranks.front()].has_device) return;
+  const std::vector<bool> any(job.num_steps(), false);  // not held against other lengths
+  const std::vector<Nanos> copies = HolesBy(job, ranks, any, CopiesIn);
   for (size_t s = 0; s < copies.size(); ++s) {
     if (copies[s] == 0 || out->named[s] > 0) continue;
     out->named[s] = copies[s];
-    out->functions[s] = LargestOf(in.view, ranks.front(), s, pattern::WorkClass::kMemory);
+    // A rank that copies most in it is struck.
+    const size_t rank = *std::max_element(ranks.begin(), ranks.end(), [&](size_t a, size_t b) {
+      const pattern::Step *of_a = job.StepOf(a, s), *of_b = job.StepOf(b, s);
+      return (of_a == nullptr ? -1 : CopiesIn(*of_a)) < (of_b == nullptr ? -1 : CopiesIn(*of_b));
+    });
+    out->functions[s] = MostBeyondUsual(in.view, rank, s, pattern::WorkClass::kMemory);
   }
 }
 

@@ -10,11 +10,11 @@
 
 namespace headway::diagnose {
 
+// By axis step.
 struct CommonStalls {
-  std::vector<Nanos>
-      named;  // by axis step: the middle rank's time in such functions or copies beyond its usual; 0 = no stall
-  std::vector<FunctionView::Node> functions;  // by axis step: the one with most of that time; -1 = no stall
-  std::vector<Nanos> holes;  // by axis step: the middle rank's longest hole beyond its usual; 0 = no stall
+  std::vector<Nanos> named;  // the middle rank's time in such functions, or copies, beyond its usual; 0 = no stall
+  std::vector<FunctionView::Node> functions;  // the one with most of that time; -1 = no stall
+  std::vector<Nanos> holes;                   // the middle rank's longest hole beyond its usual; 0 = no stall
 };
 
 // By axis step: whether the ranks of all programs have a hole of the same length, to a few per cent: no chance does

@@ -131,6 +131,7 @@ CommonStalls CopiesOf(int ranks, Nanos more, FunctionView::Node* copy = nullptr)
     for (int r = 0; r < 4; ++r) {
       const bool is_slow = r < ranks && (s == 3 || s == 6 || s == 9);
       mesh.Work(r, pattern::WorkClass::kMemory, "Memcpy HtoD (Pinned -> Device)", Ms(1) + (is_slow ? more : 0));
+      mesh.Work(r, pattern::WorkClass::kMemory, "Memcpy DtoD (Device -> Device)", Ms(8));  // as ever
       mesh.Compute(r, Ms(100));
     }
     mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
@@ -146,7 +147,7 @@ CommonStalls CopiesOf(int ranks, Nanos more, FunctionView::Node* copy = nullptr)
 }
 
 TEST(CommonStalls, CopiesThatTakeLongerInSomeSteps) {
-  // Half a per cent of a step of 102 ms is 0.51 ms.
+  // Half a per cent of a step of 110 ms is 0.55 ms.
   std::vector<Nanos> slow(kSteps, 0);
   slow[3] = slow[6] = slow[9] = Ms(2);
   FunctionView::Node copy = -1;

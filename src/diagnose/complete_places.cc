@@ -98,8 +98,9 @@ void CompletePlaces(const AnalysisInput& in, const std::set<size_t>& suspects, R
     Places places;
     for (const size_t r : ranks) places[job.peer_class[r]].insert(PlaceOf(job, r));
     if (places.size() < kLeastPrograms) continue;
-    const std::vector<size_t> missing = Missing(in, places, suspects);
+    std::vector<size_t> missing = Missing(in, places, suspects);
     if (missing.empty()) continue;
+    std::sort(missing.begin(), missing.end());
     for (const size_t r : missing) {
       ranks.push_back(r);
       RemoveOwnTime(job, r, {}, candidate.excess, &candidate.edit);

@@ -23,6 +23,14 @@ std::string Letters(std::string_view text) {
   return out;
 }
 
+// Whether a call of the framework hands in such an operation: "c10d::allreduce_", "c10d::_allgather_base_".
+bool HandsIn(const std::string& call, const std::string& operation) {
+  constexpr std::string_view kFramework = "c10d::";
+  if (!call.starts_with(kFramework)) return false;
+  const std::string name = Letters(std::string_view(call).substr(kFramework.size()));
+  return name.starts_with(operation) && !(operation == "reduce" && name.starts_with("reducescatter"));
+}
+
 }  // namespace
 
 Nanos HandingInOf(const Job& job, size_t rank, trace::CommOp op) {
@@ -35,7 +43,7 @@ Nanos HandingInOf(const Job& job, size_t rank, trace::CommOp op) {
   int64_t calls = 0;
   for (size_t f = 0; f < table.size(); ++f) {
     const auto parent = static_cast<size_t>(std::max(0, table[f].parent));
-    const bool is_call = table[f].name.starts_with("c10d::") && Letters(table[f].name).contains(wanted);
+    const bool is_call = HandsIn(table[f].name, wanted);
     inside[f] = is_call || (table[f].parent >= 0 && inside[parent]);
     if (!inside[f] || table[f].work_class == pattern::WorkClass::kCommunication) continue;
     own += pattern.functions[f].total;  // of host frames without what they call
@@ -44,11 +52,12 @@ Nanos HandingInOf(const Job& job, size_t rank, trace::CommOp op) {
   return calls == 0 ? 0 : own / calls;
 }
 
-void RemoveBeforeArrivals(const Job& job, size_t rank, const std::vector<Nanos>& less, replay::SegmentEdit* edit) {
+void RemoveBeforeArrivals(const Job& job, size_t rank, const std::vector<double>& fewer, Nanos each,
+                          replay::SegmentEdit* edit) {
   for (const uint32_t m : job.graph.Chain(rank)) {
     const Mark& mark = job.graph.marks[m];
     if (mark.kind != MarkKind::kArrive || mark.time <= 0) continue;
-    const Nanos off = less[static_cast<size_t>(mark.target)];
+    const auto off = static_cast<Nanos>(fewer[static_cast<size_t>(mark.target)] * static_cast<double>(each));
     if (off > 0) edit->own.push_back({m, std::max<Nanos>(0, mark.time - off)});
   }
 }

@@ -14,7 +14,9 @@ namespace headway::diagnose {
 // where the rank has a device, or no such call was recorded. O(functions of the rank).
 [[nodiscard]] Nanos HandingInOf(const Job& job, size_t rank, trace::CommOp op);
 
-// Takes `less[c]` (by collective) off the rank's own time before it arrives in collective c. O(marks of the rank).
-void RemoveBeforeArrivals(const Job& job, size_t rank, const std::vector<Nanos>& less, replay::SegmentEdit* edit);
+// Takes the share `fewer[c]` (by collective) of `each` off the rank's own time before it arrives in collective c.
+// O(marks of the rank).
+void RemoveBeforeArrivals(const Job& job, size_t rank, const std::vector<double>& fewer, Nanos each,
+                          replay::SegmentEdit* edit);
 
 }  // namespace headway::diagnose

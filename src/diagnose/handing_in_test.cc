@@ -50,13 +50,31 @@ TEST(HandingIn, WhatTheCallCallsIsOfIt) {
   EXPECT_EQ(HandingInOf(JoinJob(std::move(ranks)), 0, CommOp::kAllReduce), Us(80));
 }
 
+TEST(HandingIn, NamesThatBeginAlikeAreOtherCalls) {
+  // What is handed in by a call of that name: 50 us each.
+  const auto each = [](const std::string& call, CommOp op) {
+    std::vector<pattern::RankPattern> ranks = Calls().Make();
+    pattern::FunctionTable table = *ranks[0].function_table;
+    for (pattern::FunctionName& f : table) f.name = f.name == "c10d::allreduce_" ? call : f.name;
+    for (pattern::RankPattern& rank : ranks)
+      rank.function_table = std::make_shared<const pattern::FunctionTable>(table);
+    return HandingInOf(JoinJob(std::move(ranks)), 0, op);
+  };
+  EXPECT_EQ(each("c10d::_allgather_base_", CommOp::kAllGather), Us(50));
+  EXPECT_EQ(each("c10d::reduce_scatter_", CommOp::kReduceScatter), Us(50));
+  EXPECT_EQ(each("c10d::reduce_", CommOp::kReduce), Us(50));
+  EXPECT_EQ(each("c10d::reduce_scatter_", CommOp::kReduce), 0);
+  EXPECT_EQ(each("c10d::allreduce_", CommOp::kReduce), 0);
+  EXPECT_EQ(each("aten::allreduce_", CommOp::kAllReduce), 0);
+}
+
 TEST(HandingIn, IsTakenBeforeItsOwnArrival) {
   const Job job = JoinJob(Calls().Make());
-  std::vector<Nanos> less(job.graph.collectives.size(), 0);
-  less[0] = Us(30);  // before it are 100 ms and 50 us
-  less[1] = Us(80);  // before it are 50 us
+  std::vector<double> fewer(job.graph.collectives.size(), 0);
+  fewer[0] = 0.3;  // of 100 us; before it are 100 ms and 50 us
+  fewer[1] = 0.8;  // before it are 50 us
   replay::SegmentEdit edit;
-  RemoveBeforeArrivals(job, 1, less, &edit);
+  RemoveBeforeArrivals(job, 1, fewer, Us(100), &edit);
   ASSERT_EQ(edit.own.size(), 2U);
   EXPECT_EQ(job.graph.marks[edit.own[0].mark].target, 0);
   EXPECT_EQ(edit.own[0].own, Ms(100) + Us(20));

@@ -49,13 +49,10 @@ bool IsSlow(const Limits& limits, const CallRatio& calls, size_t ranks) {
                                                                         : limits.slow);
 }
 
-// What the device waits for on a rank in a step; without devices all of its work.
-Nanos HostTime(const pattern::Step& step, bool has_device) {
-  Nanos sum = has_device ? 0 : step.by_class[static_cast<size_t>(WorkClass::kCompute)];
-  for (const WorkClass c : {WorkClass::kInput, WorkClass::kHost, WorkClass::kRuntime, WorkClass::kIdle}) {
-    sum += step.by_class[static_cast<size_t>(c)];
-  }
-  return sum;
+// What the device waits for; without devices all of a rank's work.
+bool IsOfHost(WorkClass c, bool has_device) {
+  return c == WorkClass::kInput || c == WorkClass::kHost || c == WorkClass::kRuntime || c == WorkClass::kIdle ||
+         (c == WorkClass::kCompute && !has_device);
 }
 
 struct SlowHost {
@@ -64,18 +61,27 @@ struct SlowHost {
   std::set<std::string, std::less<>> beside;  // functions that take far longer still
 };
 
-// What the host is to blame for in a step of a rank: not for what takes far longer than the rest.
-Nanos TimeOfHost(const AnalysisInput& in, const SlowHost& host, size_t rank, size_t s) {
-  const pattern::Step* step = in.job.StepOf(rank, s);
-  if (step == nullptr) return 0;
-  Nanos sum = HostTime(*step, in.job.ranks[rank].has_device);
-  if (host.beside.empty()) return sum;
-  const size_t steps[] = {s};
-  const std::vector<FunctionView::Cell> cells = in.view->Sum(rank, steps);
-  for (size_t n = 0; n < cells.size(); ++n) {
-    if (host.beside.count(in.view->name(static_cast<FunctionView::Node>(n))) > 0) sum -= cells[n].own;
+// By axis step, what the host is to blame for on a rank: not for what takes far longer than the rest.
+std::vector<Nanos> TimeOfHost(const AnalysisInput& in, const SlowHost& host, size_t rank) {
+  const bool has_device = in.job.ranks[rank].has_device;
+  std::vector<Nanos> out(in.job.num_steps(), 0);
+  for (size_t s = 0; s < out.size(); ++s) {
+    const pattern::Step* step = in.job.StepOf(rank, s);
+    for (size_t c = 0; step != nullptr && c < step->by_class.size(); ++c) {
+      if (IsOfHost(static_cast<WorkClass>(c), has_device)) out[s] += step->by_class[c];
+    }
   }
-  return std::max<Nanos>(0, sum);
+  if (host.beside.empty()) return out;
+  const std::vector<std::vector<FunctionView::Cell>> cells = in.view->SumByStep(rank);
+  for (size_t s = 0; s < out.size(); ++s) {
+    for (size_t n = 0; n < cells[s].size(); ++n) {
+      const auto node = static_cast<FunctionView::Node>(n);
+      const bool is_beside =
+          IsOfHost(in.view->work_class(node), has_device) && host.beside.count(in.view->name(node)) > 0;
+      if (is_beside) out[s] = std::max<Nanos>(0, out[s] - cells[s][n].own);
+    }
+  }
+  return out;
 }
 
 // All but what was seen and its edit.
@@ -97,9 +103,9 @@ Candidate MakeCandidate(const AnalysisInput& in, const SlowHost& host, bool is_n
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
   for (const size_t r : ranks) {
-    std::vector<Nanos> cost(job.num_steps(), 0);
+    std::vector<Nanos> cost = TimeOfHost(in, host, r);
     for (size_t s = 0; s < cost.size(); ++s) {
-      cost[s] = static_cast<Nanos>((1 - 1 / least.ratio) * static_cast<double>(TimeOfHost(in, host, r, s)));
+      cost[s] = static_cast<Nanos>((1 - 1 / least.ratio) * static_cast<double>(cost[s]));
       candidate.excess[s] = std::max(candidate.excess[s], cost[s]);
     }
     RemoveOwnTime(job, r, {}, cost, &candidate.edit);

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "diagnose/call_times.h"
 #include "diagnose/excess.h"
 
 namespace headway::diagnose {
@@ -19,7 +20,6 @@ struct Total {
 };
 using Totals = std::map<std::string_view, Total>;
 
-constexpr std::string_view kSummedUp = "(other)";
 constexpr int kLeastFunctions = 4;
 
 Totals TotalsOf(const pattern::RankPattern& rank) {
@@ -33,7 +33,7 @@ Totals TotalsOf(const pattern::RankPattern& rank) {
   return out;
 }
 
-// Of the peers that have the function; what lacks takes no time.
+// Of all peers; one that lacks the function takes no time in it.
 Total MiddleOf(const std::vector<Totals>& peers, std::string_view name) {
   std::vector<Nanos> times, calls;
   for (const Totals& peer : peers) {

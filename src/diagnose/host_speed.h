@@ -22,7 +22,7 @@ struct SlowSteps {
 // Hosts (rank indices each) on which, in half of the steps or fewer or from one on, calls of three quarters of the
 // ranks take longer by 8 % and more than in the others, most kinds of calls do, and the other hosts' calls do not. Only
 // of jobs without devices, where the calls are the work and are known step by step; empty of fewer than two hosts, and
-// of very many ranks. O(function steps of all ranks).
+// of more than 256 ranks. O(function steps of all ranks + ranks x steps x functions).
 [[nodiscard]] std::vector<SlowSteps> FindSlowSteps(const Job& job, FunctionView* view,
                                                    std::span<const std::vector<size_t>> hosts);
 

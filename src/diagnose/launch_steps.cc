@@ -94,9 +94,15 @@ Nanos MiddleOf(const std::vector<const Rises*>& ranks, const std::vector<bool>& 
   return Median(std::move(values));
 }
 
+// Whether hosts wait for their devices more often in the struck steps; else launches come late.
+bool AreWaits(const std::vector<const Rises*>& ranks, const std::vector<bool>& struck) {
+  return MiddleOf(ranks, struck, &Rises::waits) >= kManyWaits;
+}
+
 // Where the steps do not say in which pieces they rise, it is told by the rank's quiet ones. Of waits not even that: of
 // all ranks as evenly spread as what they compute, as none is held against another.
-void RemoveRise(const Job& job, const Rises& rises, const std::vector<bool>& struck, Candidate* candidate) {
+void RemoveRise(const Job& job, const Rises& rises, const std::vector<bool>& struck, bool is_sync,
+                Candidate* candidate) {
   std::vector<Nanos> cost(job.num_steps(), 0);
   std::vector<size_t> quiet;
   for (size_t s = 0; s < cost.size(); ++s) {
@@ -104,7 +110,7 @@ void RemoveRise(const Job& job, const Rises& rises, const std::vector<bool>& str
     if (!struck[s]) quiet.push_back(s);
   }
   const std::vector<Nanos> untold = RemoveWaitsForHost(job, rises.rank, cost, &candidate->edit);
-  if (candidate->finding.cause == "launch-bound") {
+  if (!is_sync) {
     RemoveBeyondQuietSteps(job, rises.rank, untold, quiet, &candidate->edit);
   } else {
     const bool of_all = candidate->finding.scope.ranks.size() != 1;
@@ -115,7 +121,7 @@ void RemoveRise(const Job& job, const Rises& rises, const std::vector<bool>& str
 
 Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, const std::vector<bool>& struck) {
   const Nanos idle = MiddleOf(ranks, struck, &Rises::idle), waits = MiddleOf(ranks, struck, &Rises::waits);
-  const bool is_sync = waits >= kManyWaits;
+  const bool is_sync = AreWaits(ranks, struck);
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
   std::vector<size_t> members;
@@ -150,7 +156,7 @@ Candidate MakeCandidate(const Job& job, const std::vector<const Rises*>& ranks, 
   }
   // That launches come late in some steps is told by little: nothing names what delays them.
   candidate.at_most_info = candidate.is_at_least = !is_sync;
-  for (const Rises* rises : ranks) RemoveRise(job, *rises, struck, &candidate);
+  for (const Rises* rises : ranks) RemoveRise(job, *rises, struck, is_sync, &candidate);
   return candidate;
 }
 
@@ -185,7 +191,7 @@ std::vector<Candidate> FindLaunchSteps(const AnalysisInput& in) {
     // The program does it on the ranks that show it less, too: what they rise by goes with it.
     for (const Rises& rises : all) {
       if (std::find(ranks.begin(), ranks.end(), &rises) != ranks.end()) continue;
-      RemoveRise(job, rises, struck, &out.back());
+      RemoveRise(job, rises, struck, AreWaits(ranks, struck), &out.back());
     }
     return out;
   }

@@ -81,8 +81,15 @@ replay::SegmentEdit Merge(const Job& job, const std::vector<const replay::Segmen
     if (a.collective != b.collective) return a.collective < b.collective;
     return a.transfer != b.transfer ? a.transfer < b.transfer : a.lags < b.lags;
   });
-  const auto same = [](const auto& a, const auto& b) { return a.collective == b.collective; };
-  out.transfers.erase(std::unique(out.transfers.begin(), out.transfers.end(), same), out.transfers.end());
+  size_t left = 0;
+  for (const auto& transfer : out.transfers) {
+    if (left > 0 && out.transfers[left - 1].collective == transfer.collective) {
+      out.transfers[left - 1].lags = std::min(out.transfers[left - 1].lags, transfer.lags);
+    } else {
+      out.transfers[left++] = transfer;
+    }
+  }
+  out.transfers.erase(out.transfers.begin() + static_cast<std::ptrdiff_t>(left), out.transfers.end());
   return out;
 }
 

@@ -71,5 +71,34 @@ TEST(Price, ALastingRemarkOnDevicesNeedsAQuarterOfAPerCentWhereItIsClear) {
   EXPECT_EQ(told(Us(100)), 0U);
 }
 
+TEST(Price, OfOneTransferTheShortestAndTheLeastLagHold) {
+  // Rank 0 goes on 1 ms after both have come, rank 1 after 3 ms, and makes the other wait: 103 ms a step. One cause are
+  // the 2 ms between the ends, the other half of the 1 ms. Together they are 2.5: the first is worth 2 either way.
+  MadeMesh mesh({.ranks = 2});
+  const int dp = mesh.Group("mesh_dp", {0, 1});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(100));
+    mesh.Meet(dp, trace::CommOp::kAllReduce, 1000, {Ms(1), Ms(3)});
+  }
+  const Job job = JoinJob(mesh.Make());
+  Candidate lag, transfer;
+  lag.finding.id = "lag";
+  transfer.finding.id = "transfer";
+  for (Candidate* candidate : {&lag, &transfer}) {
+    candidate->finding.scope.ranks = {1};
+    candidate->excess.assign(job.num_steps(), Ms(2));
+  }
+  for (int32_t c = 0; c < 6; ++c) {
+    lag.edit.transfers.push_back({c, Ms(1), 0});
+    transfer.edit.transfers.push_back({c, Us(500), 1});
+  }
+  const Priced priced = PriceCandidates(job, {lag, transfer});
+  ASSERT_FALSE(priced.findings.empty());
+  EXPECT_EQ(priced.findings[0].id, "lag");
+  // The last of six steps ends where its first member goes on.
+  EXPECT_NEAR(static_cast<double>(priced.findings[0].recoverable_per_step), 2e6, 0.4e6);
+}
+
 }  // namespace
 }  // namespace headway::diagnose

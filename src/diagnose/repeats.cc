@@ -126,6 +126,18 @@ bool IsStageOnHost(const Candidate& host, const Candidate& stage) {
          CostsAsMuch(host, stage);
 }
 
+// Whether `told` is three quarters of `all`: by step `part` of what both take.
+template <typename Part>
+bool IsMostOf(const Candidate& told, const Candidate& all, const Part& part) {
+  Nanos sum = 0, parts = 0;
+  for (size_t s = 0; s < std::min(told.excess.size(), all.excess.size()); ++s) {
+    const Nanos x = std::max<Nanos>(0, all.excess[s]);
+    sum += x;
+    parts += part(std::max<Nanos>(0, told.excess[s]), x);
+  }
+  return parts > 0 && parts * 4 >= sum * 3;
+}
+
 // What a stage takes longer where nothing is recorded is the holes that are told of its ranks, if they are most of it.
 bool IsHolesOf(const Candidate& pause, const Candidate& stage) {
   const report::Finding& finding = stage.finding;
@@ -133,14 +145,8 @@ bool IsHolesOf(const Candidate& pause, const Candidate& stage) {
       stage.against != HeldAgainst::kOtherStages || finding.scope.ranks != pause.finding.scope.ranks) {
     return false;
   }
-  Nanos sum = 0, told = 0;
-  for (size_t s = 0; s < std::min(pause.excess.size(), stage.excess.size()); ++s) {
-    const Nanos x = std::max<Nanos>(0, stage.excess[s]);
-    const Nanos part = pause.against == HeldAgainst::kOtherSteps ? 2 : 1;
-    sum += x;
-    told += 2 * part * x <= 3 * pause.excess[s] ? x : 0;
-  }
-  return told > 0 && told * 4 >= sum * 3;
+  const Nanos part = pause.against == HeldAgainst::kOtherSteps ? 2 : 1;
+  return IsMostOf(pause, stage, [part](Nanos told, Nanos all) { return 2 * part * all <= 3 * told ? all : 0; });
 }
 
 // What a stage takes longer is no work to move where three quarters of it are one function of its host that takes
@@ -151,13 +157,7 @@ bool IsCodeOf(const Candidate& code, const Candidate& stage) {
       finding.scope.ranks != stage.finding.scope.ranks) {
     return false;
   }
-  Nanos sum = 0, told = 0;
-  for (size_t s = 0; s < std::min(code.excess.size(), stage.excess.size()); ++s) {
-    const Nanos x = std::max<Nanos>(0, stage.excess[s]);
-    sum += x;
-    told += std::min(x, std::max<Nanos>(0, code.excess[s]));
-  }
-  return told > 0 && told * 4 >= sum * 3;
+  return IsMostOf(code, stage, [](Nanos told, Nanos all) { return std::min(told, all); });
 }
 
 // Of own time that both take away the more; neither knows of the other. These causes change own time only.
@@ -179,12 +179,12 @@ void AbsorbSymptoms(std::vector<Candidate>* candidates) {
   for (Candidate& host : *candidates) {
     for (size_t i = 0; i < candidates->size(); ++i) {
       const Candidate& candidate = (*candidates)[i];
-      const bool is_symptom = IsSymptom(host, candidate);
+      const bool is_symptom = IsSymptom(host, candidate), is_code = IsCodeOf(host, candidate);
       const bool is_part = IsPauseOf(host, candidate) || IsOfStage(host, candidate) || IsStageOnHost(host, candidate) ||
-                           IsHolesOf(host, candidate) || IsUnpinned(host, candidate) || IsCodeOf(host, candidate);
+                           IsHolesOf(host, candidate) || IsUnpinned(host, candidate) || is_code;
       if (gone[i] || (!is_symptom && !is_part)) continue;
       if (is_symptom) Absorb(candidate, &host);
-      if (IsCodeOf(host, candidate)) host.at_most_info &= candidate.at_most_info;  // two that show the same
+      if (is_code) host.at_most_info &= candidate.at_most_info;  // two that show the same
       gone[i] = true;
     }
   }

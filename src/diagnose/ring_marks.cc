@@ -92,7 +92,7 @@ std::vector<Marked> FitOverHosts(const Job& job, const Channels& channels, bool*
 
 // The same from how long operations take depending on who comes last. Each of two members has what the other one sent,
 // whatever they do.
-std::vector<Marked> FitLastToCome(const Job& job, const Channels& channels) {
+std::vector<Marked> FitLastToCome(const Job& job, const Channels& channels, bool* too_many) {
   std::vector<Ring> rings;
   for (const Channel* channel : channels) {
     const bool is_pair =
@@ -100,6 +100,7 @@ std::vector<Marked> FitLastToCome(const Job& job, const Channels& channels) {
     if (channel->hosts.size() < 2 || !(is_pair || (IsRing(channel->op) && channel->ranks.size() > 2))) continue;
     if (Ring ring{channel, RingOf(job, *channel)}; ring.members.size() >= 2) rings.push_back(std::move(ring));
   }
+  *too_many = *too_many || AreTooManyToFit(rings);
   std::vector<Marked> out;
   for (const LateLink& link : FitArrivals(job, rings)) {
     RingOrder order;
@@ -181,7 +182,7 @@ RingMarks MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group,
   Channels rings;  // short ones, too: they tell of the clocks
   for (const Channel& channel : all) rings.push_back(&channel);
   enter(FitOverHosts(job, rings, &marks.too_many));
-  if (has_device && any_is_open()) enter(FitLastToCome(job, rings));
+  if (has_device && any_is_open()) enter(FitLastToCome(job, rings, &marks.too_many));
   return marks;
 }
 

@@ -33,9 +33,8 @@ struct RingMarks {
 // By group, its operations whose ends tell of a slow link: the member that ends last does so as good as never by chance
 // and late by a good part of the transfer, or, where clocks do not tell who that is, the ends of all rings over hosts
 // fit one slow way out, or on devices what operations take depending on who comes last does. Groups without any have
-// none. `by_group`: the operations asked for, by group; `all`: what else
-// tells of the clocks. O(members of all calls) beside the fits, of which that of the ends is left out for some
-// thousands of ranks.
+// none. `by_group`: the operations asked for, by group; `all`: what else tells of the clocks. O(members of all calls)
+// beside the fits, which are left out for some thousands of ranks (too_many).
 [[nodiscard]] RingMarks MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group,
                                   const std::vector<Channel>& all);
 

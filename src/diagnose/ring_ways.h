@@ -21,7 +21,7 @@ using Way = std::vector<size_t>;
 inline constexpr size_t kNoPlace = SIZE_MAX;
 
 // Those out of each rank, out of each host that no ring leaves twice, and out of the same place in all groups of a
-// kind, which is a host whose name is not known. Ascending, each once. O(members of all rings).
+// kind, which is a host whose name is not known. Ascending, each once. O(ways x rings).
 [[nodiscard]] std::vector<Way> WaysOut(const Job& job, std::span<const Ring> rings);
 
 }  // namespace headway::diagnose

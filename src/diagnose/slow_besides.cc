@@ -63,15 +63,22 @@ double SlownessOfOthers(const FunctionView& view, const std::vector<Node>& kerne
 
 Nanos SumOf(const std::vector<Nanos>& by_step) { return std::accumulate(by_step.begin(), by_step.end(), Nanos{0}); }
 
-// By axis step: what the rank takes in `kernels` beyond `slowness` times what its peers take.
-std::vector<Nanos> BeyondSlowness(FunctionView* view, const std::vector<Node>& kernels, size_t rank,
+// By axis step: what the rank takes in `kernels` beyond `slowness` times what its peers take; 0 where none has the
+// step.
+std::vector<Nanos> BeyondSlowness(const AnalysisInput& in, const std::vector<Node>& kernels, size_t rank,
                                   const std::vector<size_t>& peers, double slowness) {
-  std::vector<Nanos> out = TimeIn(view, kernels, rank);
+  std::vector<Nanos> out = TimeIn(in.view, kernels, rank);
   std::vector<std::vector<Nanos>> theirs;
-  for (const size_t p : peers) theirs.push_back(TimeIn(view, kernels, p));
+  for (const size_t p : peers) theirs.push_back(TimeIn(in.view, kernels, p));
   for (size_t s = 0; s < out.size(); ++s) {
     std::vector<Nanos> values;
-    for (const std::vector<Nanos>& of_peer : theirs) values.push_back(of_peer[s]);
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (in.job.StepOf(peers[i], s) != nullptr) values.push_back(theirs[i][s]);
+    }
+    if (values.empty()) {
+      out[s] = 0;
+      continue;
+    }
     const auto expected = static_cast<Nanos>(slowness * static_cast<double>(Median(std::move(values))));
     out[s] = std::max<Nanos>(0, out[s] - expected);
   }
@@ -92,6 +99,7 @@ void AddTo(const AnalysisInput& in, size_t rank, const std::vector<size_t>& peer
   finding.sentence +=
       " Rank " + std::to_string(in.job.ranks[rank].meta.rank) + " has as much more, and is slow besides.";
   for (size_t s = 0; s < beyond.size(); ++s) uneven->excess[s] = std::max(uneven->excess[s], beyond[s]);
+  finding.when = ClassifyWhen(uneven->excess, in.job.steps);
   RemoveOwnTime(in.job, rank, peers, beyond, &uneven->edit);
 }
 
@@ -118,6 +126,7 @@ struct WithMore {
   std::vector<Nanos> beyond;  // by axis step: what it has more
 };
 
+// Empty where none of them is slow besides, or most are.
 std::vector<WithMore> RanksWithMore(const AnalysisInput& in, const std::vector<Node>& kernels, const Candidate& uneven,
                                     const std::set<size_t>& suspects, JobCallTimes* calls_of) {
   std::vector<WithMore> out;
@@ -125,9 +134,12 @@ std::vector<WithMore> RanksWithMore(const AnalysisInput& in, const std::vector<N
     WithMore of{.rank = r, .peers = SamplePeers(in.job, r, suspects), .slowness = 1, .beyond = {}};
     if (of.peers.empty()) return {};
     of.slowness = SlownessOfOthers(*in.view, kernels, r, of.peers, calls_of);
-    of.beyond = BeyondSlowness(in.view, kernels, r, of.peers, of.slowness);
     out.push_back(std::move(of));
   }
+  // Where most of them are slow the work makes all kernels longer.
+  const auto are_slow = std::count_if(out.begin(), out.end(), [](const WithMore& of) { return of.slowness > 1; });
+  if (are_slow == 0 || 2 * are_slow > std::ssize(out)) return {};
+  for (WithMore& of : out) of.beyond = BeyondSlowness(in, kernels, of.rank, of.peers, of.slowness);
   return out;
 }
 
@@ -166,9 +178,6 @@ void RemoveEditOf(const Job& job, size_t rank, replay::SegmentEdit* edit) {
 void TakeSlowFrom(const AnalysisInput& in, const std::vector<Node>& kernels, const std::set<size_t>& told,
                   const std::set<size_t>& suspects, JobCallTimes* calls_of, Candidate* uneven, RankCandidates* slow) {
   const std::vector<WithMore> ranks = RanksWithMore(in, kernels, *uneven, suspects, calls_of);
-  // Where most of them are slow the work makes all kernels longer.
-  const auto are_slow = std::count_if(ranks.begin(), ranks.end(), [](const WithMore& of) { return of.slowness > 1; });
-  if (2 * are_slow > std::ssize(ranks)) return;
   bool any = false;
   for (const WithMore& of : ranks) {
     if (of.slowness <= 1 || told.count(of.rank) > 0) continue;
@@ -184,6 +193,7 @@ void TakeSlowFrom(const AnalysisInput& in, const std::vector<Node>& kernels, con
     uneven->excess[s] = 0;
     for (const WithMore& of : ranks) uneven->excess[s] = std::max(uneven->excess[s], of.beyond[s]);
   }
+  uneven->finding.when = ClassifyWhen(uneven->excess, in.job.steps);
 }
 
 }  // namespace
@@ -210,7 +220,7 @@ void TellSlowBesides(const AnalysisInput& in, const std::set<size_t>& suspects, 
       if (peers.empty()) continue;
       const double slowness = SlownessOfOthers(*in.view, kernels, rank, peers, calls_of);
       if (slowness <= 1) continue;
-      const std::vector<Nanos> beyond = BeyondSlowness(in.view, kernels, rank, peers, slowness);
+      const std::vector<Nanos> beyond = BeyondSlowness(in, kernels, rank, peers, slowness);
       const Nanos mine = SumOf(beyond), theirs = SumOf(uneven.excess);
       if (2 * mine < theirs || mine > 2 * theirs) continue;
       TakeFrom(in, rank, peers, beyond, slowness, &slow);
