@@ -19,6 +19,10 @@ std::string_view NameOf(const pattern::RankPattern& rank, pattern::FunctionId f)
   return f < 0 ? std::string_view() : std::string_view((*rank.function_table)[static_cast<size_t>(f)].name);
 }
 
+bool IsInput(const pattern::RankPattern& rank, pattern::FunctionId f) {
+  return f >= 0 && (*rank.function_table)[static_cast<size_t>(f)].work_class == pattern::WorkClass::kInput;
+}
+
 std::string_view StretchFunction(const pattern::RankPattern& rank, const pattern::Step& step) {
   return NameOf(rank, step.longest_stretch_function);
 }
@@ -79,8 +83,8 @@ Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> pe
     if (mine == nullptr) continue;
     const std::string_view function = StretchFunction(job.ranks[rank], *mine);
     const auto usual = MiddleOfPeers(job, peers, s, [&](size_t p, const pattern::Step& step) {
-      const bool same = !job.ranks[rank].has_device || StretchFunction(job.ranks[p], step) == function;
-      return same ? step.longest_stretch : 0;
+      const bool has_reason = job.ranks[rank].has_device || IsInput(job.ranks[p], step.longest_stretch_function);
+      return !has_reason || StretchFunction(job.ranks[p], step) == function ? step.longest_stretch : 0;
     });
     sum += std::max<Nanos>(0, mine->longest_stretch - usual.value_or(0));
   }
@@ -98,9 +102,7 @@ Nanos HostInputBeyondPeers(const Job& job, size_t rank, std::span<const size_t> 
   Nanos sum = 0;
   for (const size_t s : steps) {
     const pattern::Step* mine = job.StepOf(rank, s);
-    const pattern::FunctionId f = mine == nullptr ? -1 : mine->host_stretch_function;
-    const auto& table = *job.ranks[rank].function_table;
-    const bool is_input = f >= 0 && table[static_cast<size_t>(f)].work_class == pattern::WorkClass::kInput;
+    const bool is_input = mine != nullptr && IsInput(job.ranks[rank], mine->host_stretch_function);
     if (is_input) sum += HostStretchOf(job, rank, peers, s);
   }
   return sum;

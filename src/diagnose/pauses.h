@@ -9,8 +9,9 @@
 
 namespace headway::diagnose {
 
-// Sum over `steps` of the longest stretch without a break on `rank`, beyond those of its peers; on devices beyond those
-// in the same function: theirs in others have other reasons. O(steps x peers).
+// Sum over `steps` of the longest stretch without a break on `rank`, beyond those of its peers. Theirs in other
+// functions have other reasons: on devices all of them do not count, without devices those in which they fetch input.
+// O(steps x peers).
 [[nodiscard]] Nanos StretchBeyondPeers(const Job& job, size_t rank, std::span<const size_t> peers,
                                        std::span<const size_t> steps);
 

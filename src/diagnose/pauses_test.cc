@@ -116,17 +116,17 @@ TEST(Pauses, WhereTheOthersAreFewNothingStays) {
   EXPECT_EQ(left[0].struck, 4U);
 }
 
-// What the longest stretches of rank 0 (30 ms in a hole) are beyond those of its peers, 20 ms each in a hole or in a
-// kernel.
-Nanos Beyond(bool device, bool same_function) {
+// What the longest stretches of rank 0 (30 ms in a hole) are beyond those of its peers, 20 ms each in a hole or in
+// another function.
+Nanos Beyond(bool device, bool same_function, WorkClass other = WorkClass::kCompute) {
   MadeMesh mesh({.ranks = 3, .device = device});
   const int world = mesh.Group("mesh_dp", {0, 1, 2});
   for (int s = 0; s < 2; ++s) {
     mesh.Step();
-    mesh.ComputeAll(Ms(100));
+    for (int r = 0; r < 3; ++r) mesh.Work(r, other, "f", Ms(100));
     for (int r = 0; r < 3; ++r) {
       mesh.Hole(r, r == 0 ? Ms(30) : Ms(20));
-      // Functions in the order they are first called: 0 nothing recorded, 1 the kernel.
+      // Functions in the order they are first called: 0 nothing recorded, 1 the other one.
       mesh.StepOf(r).longest_stretch_function = r == 0 || same_function ? 0 : 1;
     }
     mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
@@ -167,10 +167,11 @@ TEST(StretchBeyondPeers, APauseOfTheHostIsItsOwnWherePeersPauseInAnotherFunction
 
 TEST(StretchBeyondPeers, StretchesInAnotherFunctionHaveOtherReasons) {
   // Two steps of 10 ms beyond the peers, or of 30 where theirs do not count. Without devices a process that stands
-  // still does so in whatever function it is in.
+  // still does so in whatever function it is in; but a batch that all wait for is no such thing.
   EXPECT_EQ(Beyond(true, true), Ms(20));
   EXPECT_EQ(Beyond(true, false), Ms(60));
   EXPECT_EQ(Beyond(false, false), Ms(20));
+  EXPECT_EQ(Beyond(false, false, WorkClass::kInput), Ms(60));
 }
 
 TEST(Pauses, OnesAsLongAsThoseOfPeersDoNotShow) {
