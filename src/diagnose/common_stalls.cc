@@ -63,13 +63,13 @@ Named NamedTime(const AnalysisInput& in, size_t rank) {
   return out;
 }
 
-// The function of the class that takes the rank longest in the step beyond its usual; -1 = none.
-Node MostBeyondUsual(FunctionView* view, size_t rank, size_t s, pattern::WorkClass work_class) {
-  const std::vector<std::vector<FunctionView::Cell>> cells = view->SumByStep(rank);
+// The function of the class that takes longest in the step beyond its usual; -1 = none. `cells`: of a rank, by step.
+Node MostBeyondUsual(const FunctionView& view, const std::vector<std::vector<FunctionView::Cell>>& cells, size_t s,
+                     pattern::WorkClass work_class) {
   Node most = -1;
   Nanos longest = 0;
   for (size_t n = 0; n < cells[s].size(); ++n) {
-    if (view->work_class(static_cast<Node>(n)) != work_class) continue;
+    if (view.work_class(static_cast<Node>(n)) != work_class) continue;
     std::vector<Nanos> all;
     for (const auto& of_step : cells) all.push_back(of_step[n].own);
     const Nanos beyond = cells[s][n].own - Median(std::move(all));
@@ -176,15 +176,23 @@ void FindCopies(const AnalysisInput& in, std::span<const size_t> ranks, CommonSt
   if (!job.ranks[ranks.front()].has_device) return;
   const std::vector<bool> any(job.num_steps(), false);  // not held against other lengths
   const std::vector<Nanos> copies = HolesBy(job, ranks, any, CopiesIn);
+  if (std::all_of(copies.begin(), copies.end(), [](Nanos x) { return x == 0; })) return;
+  // A rank that copies most in these steps is struck in them.
+  const auto copied = [&](size_t rank) {
+    Nanos sum = 0;
+    for (size_t s = 0; s < copies.size(); ++s) {
+      const pattern::Step* step = copies[s] > 0 ? job.StepOf(rank, s) : nullptr;
+      if (step != nullptr) sum += CopiesIn(*step);
+    }
+    return sum;
+  };
+  const size_t rank =
+      *std::max_element(ranks.begin(), ranks.end(), [&](size_t a, size_t b) { return copied(a) < copied(b); });
+  const std::vector<std::vector<FunctionView::Cell>> cells = in.view->SumByStep(rank);
   for (size_t s = 0; s < copies.size(); ++s) {
     if (copies[s] == 0 || out->named[s] > 0) continue;
     out->named[s] = copies[s];
-    // A rank that copies most in it is struck.
-    const size_t rank = *std::max_element(ranks.begin(), ranks.end(), [&](size_t a, size_t b) {
-      const pattern::Step *of_a = job.StepOf(a, s), *of_b = job.StepOf(b, s);
-      return (of_a == nullptr ? -1 : CopiesIn(*of_a)) < (of_b == nullptr ? -1 : CopiesIn(*of_b));
-    });
-    out->functions[s] = MostBeyondUsual(in.view, rank, s, pattern::WorkClass::kMemory);
+    out->functions[s] = MostBeyondUsual(*in.view, cells, s, pattern::WorkClass::kMemory);
   }
 }
 

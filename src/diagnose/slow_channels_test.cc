@@ -73,6 +73,16 @@ TEST(SlowChannels, HealthyTwin) {
   EXPECT_TRUE(Search(FourPairs(6, true, all_alike), Against::kOtherSteps).slow.empty());
 }
 
+TEST(SlowChannels, TheLastStepAloneTellsNothing) {
+  const auto slow_in = [](int step) {
+    return Search(FourPairs(8, true, [step](int g, int s) { return Ms(g == 2 && s == step ? 20 : 10); }),
+                  Against::kOtherSteps)
+        .slow.size();
+  };
+  EXPECT_EQ(slow_in(6), 1U);
+  EXPECT_EQ(slow_in(7), 0U);
+}
+
 TEST(SlowChannels, OneSiblingInTwoStepsOfEight) {
   // Level of the eight steps: none. The two struck ones are 30 % above.
   const Found found =
