@@ -81,18 +81,27 @@ TEST(CompletePlaces, TwoThatLackAreTwoCauses) {
 
 // No rank is suspect; those at the first two places take 20 ms more than the others in each of four stages, but for
 // what `of_last` says of the last one. Of that stage `named` are known.
-size_t CompletedWithoutSuspects(const std::function<Nanos(int)>& of_last, const std::vector<RankId>& named) {
+report::Finding WithoutSuspects(const std::function<Nanos(int)>& of_last, const std::vector<RankId>& named) {
   Look look = Stages(4, [&](int r) { return r >= 12 ? of_last(r) : r % 4 < 2 ? Ms(20) : 0; });
   std::vector<RankId> ranks = {0, 1, 4, 5, 8, 9};
   ranks.insert(ranks.end(), named.begin(), named.end());
   RankCandidates candidates = About(ranks);
   CompletePlaces(look.In(), {}, &candidates);
-  return candidates[0].second.finding.scope.ranks.size();
+  return candidates[0].second.finding;
+}
+size_t CompletedWithoutSuspects(const std::function<Nanos(int)>& of_last, const std::vector<RankId>& named) {
+  return WithoutSuspects(of_last, named).scope.ranks.size();
 }
 
 TEST(CompletePlaces, ARankThatStandsOutLessIsAddedToo) {
   EXPECT_EQ(CompletedWithoutSuspects([](int r) { return r == 12 ? Ms(10) : r == 13 ? Ms(20) : 0; }, {13}), 8U);
   EXPECT_EQ(CompletedWithoutSuspects([](int r) { return r == 12 ? Ms(9) : r == 13 ? Ms(20) : 0; }, {13}), 7U);
+}
+
+TEST(CompletePlaces, RanksThatAreAddedAreNamedInTheirOrder) {
+  const auto last = [](int r) { return r == 12 || r == 13 ? Ms(20) : r == 14 ? 0 : Ms(1); };
+  const std::string sentence = WithoutSuspects(last, {}).sentence;
+  EXPECT_NE(sentence.find("Ranks 12, 13, at the same places"), std::string::npos) << sentence;
 }
 
 TEST(CompletePlaces, WhereHalfOfAProgramIsStruckItsMiddleSaysNothing) {

@@ -36,7 +36,8 @@ std::vector<Signature> BySteps(const pattern::RankPattern& rank) {
   std::vector<Signature> steps(rank.steps.size());
   std::vector<bool> met(rank.steps.size(), false);
   for (const trace::CommInstance& instance : rank.comms.instances) {
-    if (instance.step < 0) continue;
+    // A pattern file may number more steps than it holds.
+    if (instance.step < 0 || static_cast<size_t>(instance.step) >= steps.size()) continue;
     const auto s = static_cast<size_t>(instance.step);
     ++steps[s][{kinds[static_cast<size_t>(instance.local_group)], instance.op}];
     const bool p2p = instance.op == trace::CommOp::kSend || instance.op == trace::CommOp::kRecv;

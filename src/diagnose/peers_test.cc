@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnose/made_mesh.h"
+#include "diagnose/step_selection.h"
 
 namespace headway::diagnose {
 namespace {
@@ -48,6 +49,19 @@ TEST(Peers, OfUnknownStagesTheFirstMessageTellsThemApart) {
 TEST(Peers, StagesOfOneRankAreHeldAgainstOneAnother) { EXPECT_EQ(Classes({0, 1, 2, 3}), (Numbers{0, 1, 1, 0})); }
 
 TEST(Peers, OfOneStageWhatARankDoesMoreOftenSetsItApart) { EXPECT_EQ(Classes({0, 0, 1, 1}, 1), (Numbers{0, 1, 2, 3})); }
+
+TEST(Peers, OperationsOfStepsThatAPatternOnlyNumbersArePassedOver) {
+  std::vector<pattern::RankPattern> ranks = TwoPairs();
+  for (pattern::RankPattern& rank : ranks) {
+    rank.comms.step_numbers.push_back(99);
+    rank.comms.step_starts.push_back(rank.window_end);
+    rank.comms.instances.back().step = static_cast<int32_t>(rank.steps.size());
+    SelectSteps(0, 98, &rank);
+    EXPECT_EQ(rank.comms.instances.back().step, -1);
+    rank.comms.instances.back().step = static_cast<int32_t>(rank.steps.size()) + 100000;
+  }
+  EXPECT_EQ(PeerClasses(ranks, std::vector<Coordinate>(4)).size(), 4U);
+}
 
 }  // namespace
 }  // namespace headway::diagnose

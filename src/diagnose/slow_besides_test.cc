@@ -110,5 +110,23 @@ TEST(SlowBesides, ADeviceThatIsSlowInAllKernelsHasNoMoreWork) {
   for (const Nanos x : slow->excess) EXPECT_NEAR(static_cast<double>(x), 28e6, 1e3);
 }
 
+TEST(SlowBesides, APeerWithoutTheStepIsNoMeasure) {
+  // The file of rank 0, one of the two that rank 3 is held against, lacks the third step.
+  std::vector<pattern::RankPattern> ranks = Make(Ms(20), Ms(20), 1.2);
+  ranks[0].steps.erase(ranks[0].steps.begin() + 2);
+  std::erase_if(ranks[0].function_steps, [](const auto& row) { return row.step == 2; });
+  for (auto& row : ranks[0].function_steps) row.step -= row.step > 2 ? 1 : 0;
+  trace::RankComms& comms = ranks[0].comms;
+  comms.step_numbers.erase(comms.step_numbers.begin() + 2);
+  comms.step_starts.erase(comms.step_starts.begin() + 2);
+  for (auto& row : comms.instances) row.step = row.step == 2 ? -1 : row.step - (row.step > 2 ? 1 : 0);
+  Look look(std::move(ranks));
+  const std::vector<Candidate> found = look.Run(RunOwnTimeAnalysis).candidates;
+  const Candidate* uneven = Find(found, "data-imbalance");
+  ASSERT_NE(uneven, nullptr);
+  EXPECT_EQ(uneven->finding.scope.ranks, (std::vector<RankId>{1, 3}));
+  EXPECT_NEAR(static_cast<double>(uneven->excess[2]), 20e6, 1e3);
+}
+
 }  // namespace
 }  // namespace headway::diagnose

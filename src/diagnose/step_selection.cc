@@ -56,7 +56,8 @@ void SelectSteps(int64_t first, int64_t last, pattern::RankPattern* rank) {
     comms.step_starts.push_back(step.start);
   }
   for (trace::CommInstance& instance : comms.instances) {
-    if (instance.step >= 0) instance.step = place[static_cast<size_t>(instance.step)];
+    const auto step = static_cast<size_t>(instance.step);  // a pattern file may number more steps than it holds
+    if (instance.step >= 0) instance.step = step < place.size() ? place[step] : -1;
     if (instance.step < 0) instance.exposed = 0;
   }
   if (!rank->steps.empty()) {
