@@ -17,6 +17,7 @@
 #include "diagnose/class_parts.h"
 #include "diagnose/complete_places.h"
 #include "diagnose/explain.h"
+#include "diagnose/host_calls.h"
 #include "diagnose/launch_bound.h"
 #include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"
@@ -106,46 +107,6 @@ bool IsEven(const Job& job, const Suspect& suspect) {
   return few ? middle >= 0.5 && near == std::ssize(shares) : near * 4 >= std::ssize(shares) * 3;
 }
 
-// The calls of a rank's host against those of its peers.
-struct HostCalls {
-  HostProportion proportion;
-  bool keeps_up = false;  // those that hold the excess take no longer than elsewhere
-};
-
-// All that its host does over the window, before the device and behind it.
-Nanos HostTime(const pattern::RankPattern& rank) {
-  Nanos sum = 0;
-  for (size_t f = 0; f < rank.functions.size(); ++f) {
-    const pattern::WorkClass c = (*rank.function_table)[f].work_class;
-    if (c == pattern::WorkClass::kHost || c == pattern::WorkClass::kInput) sum += rank.functions[f].total;
-  }
-  return sum;
-}
-
-HostCalls HostCallsOf(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why,
-                      JobCallTimes* calls_of) {
-  constexpr size_t kLeastFunctions = 4;
-  constexpr double kSlow = 1.5, kAsEver = 1.2;
-  std::vector<CallTimes> times;
-  for (const size_t p : peers) times.push_back(calls_of->Calls(p));
-  const CallTimes &mine = calls_of->Calls(rank), usual = TimesAmong(times, 0.5, 1);
-  const CallRatio calls = CompareCalls(mine, usual);
-  HostCalls out{CompareHosts(job, rank, peers)};
-  // By the time in its functions, or by that of a call, whatever one of them is called for.
-  const bool slow = calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow;
-  if (!out.proportion.is_throughout && slow) out.proportion = {calls.ratio, true};
-  const auto here = mine.find(why.leaf), there = usual.find(why.leaf);
-  if (why.node < 0) {
-    std::vector<Nanos> others;
-    for (const size_t p : peers) others.push_back(HostTime(job.ranks[p]));
-    const auto there_all = static_cast<double>(Median(std::move(others)));
-    out.keeps_up = there_all > 0 && static_cast<double>(HostTime(job.ranks[rank])) <= kAsEver * there_all;
-  } else if (here != mine.end() && there != usual.end()) {
-    out.keeps_up = here->second <= kAsEver * there->second;
-  }
-  return out;
-}
-
 // Now and then, and in no function: where that strikes many ranks of a class, no one of them is to blame.
 bool IsOneOfMany(const Job& job, const Cause& cause, const CauseContext& context, size_t rank,
                  const std::set<size_t>& all_suspects) {
@@ -218,7 +179,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   context.host_input = HostInputBeyondPeers(job, suspect.rank, peers, steps);
   context.stacks_recorded = job.ranks[suspect.rank].meta.with_stack;
   if (context.has_device) {
-    const HostCalls calls = HostCallsOf(job, suspect.rank, peers, why, calls_of);
+    const HostCalls calls = CompareHostCalls(job, suspect.rank, peers, why, calls_of);
     context.host = calls.proportion;
     context.host_keeps_up = calls.keeps_up;
   }
