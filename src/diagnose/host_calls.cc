@@ -60,7 +60,7 @@ HostCalls CompareHostCalls(const Job& job, size_t rank, const std::vector<size_t
     out.keeps_up = there_all > 0 && static_cast<double>(HostTime(job.ranks[rank], false)) <= kAsEver * there_all;
   } else if (here != mine.end() && there != usual.end()) {
     out.keeps_up = here->second <= kAsEver * there->second;
-  } else {
+  } else if (!why.leaf.starts_with('(')) {  // what is between functions ("(nothing recorded)") has no sum
     out.keeps_up = DoesNoMore(job, rank, peers, why.node_excess);
   }
   return out;

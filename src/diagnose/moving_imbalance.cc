@@ -2,9 +2,11 @@
 #include "diagnose/moving_imbalance.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -143,6 +145,11 @@ struct SharedWork {
   Nanos total = 0;
 };
 
+Nanos BesideCommunication(const std::array<Nanos, pattern::kWorkClasses>& by_class) {
+  const Nanos all = std::accumulate(by_class.begin(), by_class.end(), Nanos{0});
+  return all - by_class[static_cast<size_t>(pattern::WorkClass::kCommunication)];
+}
+
 // What holds the excess of one suspect, held against these: a function, or on a device all kernels (more to compute
 // makes all of them longer); empty where nothing does.
 std::pair<std::string, std::string> WorkAgainst(const AnalysisInput& in, const Suspect& suspect,
@@ -154,8 +161,10 @@ std::pair<std::string, std::string> WorkAgainst(const AnalysisInput& in, const S
   if (has_device && why.node_class != pattern::WorkClass::kCompute) return {};
   const bool one = why.node >= 0 && why.node_class != pattern::WorkClass::kIdle &&
                    (why.pair || why.node_excess * 10 >= suspect.total * 6);
-  if (one) return {why.leaf, why.function};
   const bool proportional = why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
+  // Of a frame that calls all the rest ("train_step") that is no function of its own.
+  const bool calls_all = !why.pair && why.node_peers * 2 >= BesideCommunication(why.peers_by_class);
+  if (one && !(proportional && calls_all)) return {why.leaf, why.function};
   return proportional ? std::pair<std::string, std::string>(kAllOperators, kAllOperators)
                       : std::pair<std::string, std::string>();
 }
@@ -206,6 +215,14 @@ std::vector<RankId> PeersOfAll(const Job& job, const std::vector<size_t>& member
   return out;
 }
 
+// "In most steps", "In 3 of 12 steps".
+std::string InHowMany(const std::vector<Nanos>& excess) {
+  const auto quiet = std::count(excess.begin(), excess.end(), Nanos{0});
+  const auto struck = std::ssize(excess) - quiet;
+  if (struck > quiet) return "In most steps";
+  return "In " + std::to_string(struck) + " of " + std::to_string(excess.size()) + " steps";
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& suspects, const std::string& function) {
   Candidate candidate;
   std::vector<size_t> members;
@@ -230,7 +247,8 @@ Candidate MakeCandidate(const AnalysisInput& in, const std::vector<Suspect>& sus
   finding.when = ClassifyWhen(candidate.excess, in.job.steps);
   finding.when.kind = report::WhenKind::kIntermittent;
   finding.headline = "another rank in each step (" + Who(in.job, struck) + ")";
-  finding.sentence = "In most steps some rank takes longer" + (function.empty() ? "" : " (" + function + ")") +
+  finding.sentence = InHowMany(candidate.excess) + " some rank takes longer" +
+                     (function.empty() ? "" : " (" + function + ")") +
                      ", but another one each time: what they get differs, no rank is slow.";
   finding.suggestion = "balance what each rank gets in a step (sort or pack sequences by length)";
   finding.confidence = report::Confidence::kLikely;
@@ -273,9 +291,9 @@ bool IsOneHostEach(const Job& job, const std::vector<Siblings>& replicas) {
   });
 }
 
-void TellOfReplicas(const std::string& headline, report::Finding* finding) {
+void TellOfReplicas(const std::string& headline, const std::vector<Nanos>& excess, report::Finding* finding) {
   finding->headline = headline;
-  finding->sentence = "In most steps all ranks of one replica take longer (" + finding->scope.function +
+  finding->sentence = InHowMany(excess) + " all ranks of one replica take longer (" + finding->scope.function +
                       "), but not always of the same one: what they get differs, no rank is slow.";
 }
 
@@ -289,10 +307,10 @@ std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::
     const bool of_stages = replicas.size() == 2 && SpansClasses(in.job, replicas.front());
     if (struck.empty() || !of_stages || IsOneHostEach(in.job, replicas)) return std::nullopt;
     work.function = kAllOperators;
-    work.members = std::move(struck);
   }
+  work.members = std::move(struck);  // whole replicas, whatever single ranks of them show
   MovingImbalance out = Make(in, groups, std::move(work), !in.job.ranks.front().has_device);
-  TellOfReplicas("now the one and now the other of two replicas", &out.candidate.finding);
+  TellOfReplicas("now the one and now the other of two replicas", out.candidate.excess, &out.candidate.finding);
   return out;
 }
 
@@ -306,7 +324,7 @@ std::optional<MovingImbalance> BelieveVotes(const AnalysisInput& in, const std::
   if (work.function.empty()) work.function = kAllOperators;
   work.members = std::move(struck);
   MovingImbalance out = Make(in, groups, std::move(work), IsOneHostEach(in.job, replicas));
-  TellOfReplicas("another replica in each step", &out.candidate.finding);
+  TellOfReplicas("another replica in each step", out.candidate.excess, &out.candidate.finding);
   return out;
 }
 

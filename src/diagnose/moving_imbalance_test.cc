@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "diagnose/analyses.h"
 #include "diagnose/diagnosis.h"
@@ -289,6 +294,47 @@ TEST(MovingImbalance, ARankThatIsSlowBesideItIsToldOnce) {
     told.push_back(c.finding.scope.ranks);
   }
   EXPECT_EQ(told, (std::vector<std::vector<RankId>>{{2}}));
+}
+
+TEST(MovingImbalance, WhatStrikesRanksIsNotWhatTheyVaryBy) {
+  // Four ranks in turn: 8 ms more, 4 ms less, as ever, as ever. They deviate by 0, 0, 4 and 8 ms, 2 in the middle, of
+  // which three times 1.4826 are 8.9. What lies below their peers is 4, 0 and 0.
+  Plan plan{.ranks = 4, .steps = 12, .pairs = false};
+  plan.more = [](int rank, int step) { return std::array{Ms(12), Ms(0), Ms(4), Ms(4)}.at((rank + step) % 4); };
+  Look look(Make(plan));
+  EXPECT_EQ(look.In().excess.step_noise[0], 14826 * Ms(2) / 10000);
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->candidate.excess, std::vector<Nanos>(12, Ms(8)));
+}
+
+TEST(MovingImbalance, AFrameThatCallsAllTheRestIsNoFunctionOfItsOwn) {
+  // Of a job without devices: all five operators of a step, called by one frame, take a fifth longer.
+  MadeMesh mesh({.ranks = 4, .device = false});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      mesh.Work(r, WorkClass::kHost, "train.py(7): train_step", Ms(1));
+      for (const char* name : {"aten::mm", "aten::add", "aten::mul", "aten::relu", "aten::sum"}) {
+        mesh.Work(r, WorkClass::kCompute, name, r == s % 4 ? Ms(24) : Ms(20));
+      }
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  std::vector<pattern::RankPattern> patterns = mesh.Make();
+  auto table = *patterns[0].function_table;
+  const auto frame = std::find_if(table.begin(), table.end(), [](const auto& f) { return f.name.ends_with("step"); });
+  for (auto& function : table) {
+    if (function.name.starts_with("aten::")) function.parent = static_cast<int32_t>(frame - table.begin());
+  }
+  const auto shared = std::make_shared<const pattern::FunctionTable>(table);
+  for (pattern::RankPattern& pattern : patterns) pattern.function_table = shared;
+  Look look(std::move(patterns));
+  const auto found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->candidate.finding.scope.function, "all operators");
+  EXPECT_TRUE(found->candidate.at_most_info);
 }
 
 TEST(MovingImbalance, TwoStepsSayNothing) {

@@ -33,7 +33,22 @@ bool GetsOneBatch(const Job& job, int32_t peer_class, const std::vector<Siblings
   });
 }
 
-std::vector<Suspect> StruckRanks(const AnalysisInput& in, const std::vector<Siblings>& groups) {
+// What the ranks of a class vary by below their peers: what strikes them lies above. Where one of them is struck in
+// most steps, now this one and now that, that is what they deviate by; it does not make the others quicker.
+Nanos NoiseBelow(const AnalysisInput& in, const std::vector<int32_t>& members) {
+  std::vector<Nanos> below;
+  for (const int32_t r : members) {
+    for (size_t s = 0; s < in.job.num_steps(); ++s) {
+      const Nanos x = in.excess.At(static_cast<size_t>(r), s);
+      if (x != kNoValue && x <= 0) below.push_back(-x);
+    }
+  }
+  return DeviationOf(std::move(below));
+}
+
+// `noise`: by class.
+std::vector<Suspect> StruckRanks(const AnalysisInput& in, const std::vector<Siblings>& groups,
+                                 const std::vector<Nanos>& noise) {
   std::vector<Suspect> struck;
   std::vector<char> differ;  // by class: whether its ranks may get different data
   for (size_t c = 0; c < in.job.classes.size(); ++c) {
@@ -41,8 +56,9 @@ std::vector<Suspect> StruckRanks(const AnalysisInput& in, const std::vector<Sibl
     differ.push_back(may ? 1 : 0);
   }
   for (size_t r = 0; r < in.job.num_ranks(); ++r) {
-    if (differ[static_cast<size_t>(in.job.peer_class[r])] == 0) continue;
-    Suspect suspect = StrikeSingleSteps(in.job, in.excess, r);
+    const auto c = static_cast<size_t>(in.job.peer_class[r]);
+    if (differ[c] == 0) continue;
+    Suspect suspect = StrikeSingleSteps(in.job, in.excess, r, noise[c]);
     if (suspect.struck > 0) KeepStrong(&suspect);
     // A rank struck in most steps is a case of its own beside any moving imbalance.
     if (suspect.struck > 0 && suspect.struck * 10 <= in.job.num_steps() * 6) struck.push_back(std::move(suspect));
@@ -126,7 +142,15 @@ void StrikeTogether(const AnalysisInput& in, const std::vector<const Siblings*>&
 
 std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Siblings>& all) {
   std::vector<Reading> out;
-  out.push_back({StruckRanks(in, all)});
+  out.push_back({StruckRanks(in, all, in.excess.step_noise)});
+  std::vector<Nanos> below;
+  for (size_t c = 0; c < in.job.classes.size(); ++c) {
+    // Of three, one that is struck pulls the middle of the other two's peers up by half of it.
+    const bool may = in.job.classes[c].size() > 3;
+    below.push_back(may ? std::min(NoiseBelow(in, in.job.classes[c]), in.excess.step_noise[c])
+                        : in.excess.step_noise[c]);
+  }
+  if (below != in.excess.step_noise) out.push_back({StruckRanks(in, all, below)});
   std::map<std::string, std::map<int32_t, std::vector<const Siblings*>>> kinds;  // by description, class
   for (const Siblings& group : all) kinds[group.kind][group.peer_class].push_back(&group);
   for (const auto& [kind, by_class] : kinds) {

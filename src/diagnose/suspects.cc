@@ -164,7 +164,10 @@ Nanos MedianOfStruck(const std::vector<Nanos>& cost, Nanos least) {
 }
 
 Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank) {
-  const Nanos noise = table.step_noise[static_cast<size_t>(job.peer_class[rank])];
+  return StrikeSingleSteps(job, table, rank, table.step_noise[static_cast<size_t>(job.peer_class[rank])]);
+}
+
+Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank, Nanos noise) {
   Suspect suspect = Strike(job, table, rank, std::max(3 * noise, job.median_step / 100), 0);
   // Where half of the peers are slow, a rank that is not is usually ahead of them: what it falls back by in a step
   // shows against that. Its distance from them varies as they do, so it has to stand out further.

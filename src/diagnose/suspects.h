@@ -37,8 +37,9 @@ struct Suspect {
 [[nodiscard]] Nanos MedianOfStruck(const std::vector<Nanos>& cost, Nanos least);
 
 // The rank in single steps: those whose excess (of a rank that is usually ahead of its peers: beyond its usual one)
-// stands out of the noise of a step and of 1 % of the step.
+// stands out of the noise of a step (the table's, or `noise`) and of 1 % of the step.
 [[nodiscard]] Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank);
+[[nodiscard]] Suspect StrikeSingleSteps(const Job& job, const ExcessTable& table, size_t rank, Nanos noise);
 
 // Longest first, ties by rank. Of a job with devices, ranks that are not suspect by all of their own time are looked at
 // beside what their device computes. A rank is suspect

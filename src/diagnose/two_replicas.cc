@@ -14,6 +14,7 @@ namespace {
 
 // Each of the two is struck in a tenth of the steps, and more than once.
 constexpr size_t kLeastOfEach = 2, kShareOfEach = 10;
+constexpr size_t kLeastStruck = 3;
 
 // Ranks that run the same part of the program, one of each replica.
 using Pair = std::pair<size_t, size_t>;
@@ -72,11 +73,31 @@ size_t Turns(const std::vector<Nanos>& mean, Nanos least) {
 
 // Whether there are steps that strike neither, a quarter of all, and the same amount to the one and to the other in the
 // rest: then a single turn is one, and a single step of one of them enough. What goes over once is always somewhere.
-bool StrikesEitherAlike(const std::vector<Nanos>& mean, Nanos least, Nanos by_first, Nanos by_second) {
-  constexpr Nanos kFarBeyond = 4, kAlikePercent = 85;
-  const auto quiet = std::count_if(mean.begin(), mean.end(), [&](Nanos x) { return std::abs(x) < least; });
+// `far`: how many times what the pairs differ by it has to be.
+bool StrikesEitherAlike(const std::vector<Nanos>& middle, Nanos least, Nanos by_first, Nanos by_second, Nanos far) {
+  constexpr Nanos kAlikePercent = 85;
+  const auto quiet = std::count_if(middle.begin(), middle.end(), [&](Nanos x) { return std::abs(x) < least; });
   const auto [weaker, stronger] = std::minmax(by_first, by_second);
-  return quiet * 4 >= std::ssize(mean) && weaker >= kFarBeyond * least && weaker * 100 >= stronger * kAlikePercent;
+  return quiet * 4 >= std::ssize(middle) && weaker >= far * least && weaker * 100 >= stronger * kAlikePercent;
+}
+
+// Whether every pair says of every struck step what the middle one does, by half as much at least.
+bool AllAgree(const std::vector<std::vector<Nanos>>& differences, const std::vector<Nanos>& middle, Nanos least) {
+  for (size_t s = 0; s < middle.size(); ++s) {
+    if (std::abs(middle[s]) < least) continue;
+    for (const auto& of_pair : differences) {
+      if ((middle[s] > 0 ? of_pair[s] : -of_pair[s]) * 2 < std::abs(middle[s])) return false;
+    }
+  }
+  return true;
+}
+
+// Whatever disturbs a host strikes all that is on it.
+bool IsOneHostEach(const Job& job, const std::vector<Pair>& pairs) {
+  const auto host = [&](size_t r) { return job.comms.clock_of_rank[r]; };
+  return std::all_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
+    return host(pair.first) == host(pairs.front().first) && host(pair.second) == host(pairs.front().second);
+  });
 }
 
 // By step: how much longer the first of the pairs take than the second, the middle one of them.
@@ -115,14 +136,16 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
     differences.push_back(DifferenceOf(in, pair));
     if (differences.back().empty()) return {};
   }
-  const auto count = static_cast<Nanos>(pairs.size());
-  std::vector<Nanos> mean(job.num_steps(), 0), apart;
-  for (size_t s = 0; s < mean.size(); ++s) {
-    for (const auto& of_pair : differences) mean[s] += of_pair[s] / count;
-    for (const auto& of_pair : differences) apart.push_back(of_pair[s] - mean[s]);
+  // The middle one: a rank that is slow by itself, or pauses, spoils its pair.
+  std::vector<Nanos> middle, apart;
+  for (size_t s = 0; s < job.num_steps(); ++s) {
+    std::vector<Nanos> of_step;
+    for (const auto& of_pair : differences) of_step.push_back(of_pair[s]);
+    middle.push_back(Median(of_step));
+    for (const Nanos x : of_step) apart.push_back(x - middle.back());
   }
-  // Of a mean over pairs; the pairs' own mean takes a part of their scatter away.
-  const double scale = 1 / std::sqrt(static_cast<double>(count - 1));
+  // Of a middle over pairs; the pairs' own takes a part of their scatter away.
+  const double scale = 1 / std::sqrt(static_cast<double>(pairs.size() - 1));
   const auto noise = static_cast<Nanos>(scale * static_cast<double>(DeviationOf(std::move(apart))));
   const bool has_device = job.ranks.front().has_device;
   // Other work on the machine strikes few of many ranks at once.
@@ -130,23 +153,31 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   const Nanos least = std::max((has_device ? 2 : 3) * noise, of_step);
   std::vector<Suspect> out;
   std::vector<Nanos> first, second;
-  for (const Nanos x : mean) {
+  for (const Nanos x : middle) {
     if (x >= least) first.push_back(x);
     if (-x >= least) second.push_back(-x);
   }
-  // Half of the steps, and both of them about as much: what strikes one of them now and then leaves the other chance.
-  const size_t steps = job.num_steps(), fewest = std::min(first.size(), second.size());
-  if ((first.size() + second.size()) * 2 < steps || fewest == 0) return {};
+  // Both of them about as much, and in half of the steps: what strikes one of them now and then leaves the other
+  // chance. In fewer where it is far more than chance, the same amount to either, and all pairs say so.
+  const size_t steps = job.num_steps(), struck = first.size() + second.size(),
+               fewest = std::min(first.size(), second.size());
+  if (struck < kLeastStruck || fewest == 0) return {};
   const Nanos by_first = Median(std::move(first)), by_second = Median(std::move(second));
-  const bool takes_turns = fewest >= std::max(kLeastOfEach, steps / kShareOfEach) && Turns(mean, least) >= kLeastTurns;
-  if (!takes_turns && (!has_device || !StrikesEitherAlike(mean, least, by_first, by_second))) return {};
+  const bool is_often = struck * 2 >= steps;
+  const bool takes_turns =
+      is_often && fewest >= std::max(kLeastOfEach, steps / kShareOfEach) && Turns(middle, least) >= kLeastTurns;
+  const bool may_be_few =
+      is_often ? has_device : AllAgree(differences, middle, least) && (has_device || !IsOneHostEach(job, pairs));
+  const Nanos far = has_device ? 4 : 3;
+  if (!takes_turns && !(may_be_few && StrikesEitherAlike(middle, least, by_first, by_second, far))) return {};
   if (std::min(by_first, by_second) * 2 < std::max(by_first, by_second)) return {};
-  if (!EachIsLonger(in, pairs, mean, least, by_first, by_second)) return {};
+  if (!EachIsLonger(in, pairs, middle, least, by_first, by_second)) return {};
   for (size_t p = 0; p < pairs.size(); ++p) {
     std::vector<Nanos> of_first(steps, 0), of_second(steps, 0);
     for (size_t s = 0; s < steps; ++s) {
-      if (mean[s] >= least) of_first[s] = differences[p][s];
-      if (-mean[s] >= least) of_second[s] = -differences[p][s];
+      // A batch strikes all that work on it about alike: what one of them takes far beyond that is its own.
+      if (middle[s] >= least) of_first[s] = std::min(differences[p][s], 2 * middle[s]);
+      if (-middle[s] >= least) of_second[s] = std::min(-differences[p][s], -2 * middle[s]);
     }
     for (Suspect side : {MakeSuspect(pairs[p].first, in.excess, std::move(of_first)),
                          MakeSuspect(pairs[p].second, in.excess, std::move(of_second))}) {

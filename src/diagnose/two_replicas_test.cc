@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <set>
 
+#include "diagnose/diagnosis.h"
 #include "diagnose/made_mesh.h"
 #include "diagnose/moving_imbalance.h"
 
@@ -15,8 +18,8 @@ namespace {
 // Ranks 0 and 1 are one replica, 2 and 3 the other: tensor parallel, or two `stages`. A step is 100 ms of kernels and
 // what `longer(replica, rank, step)` adds.
 Look Replicas(const std::function<Nanos(int, int, int)>& longer, bool stages = false, int steps = 12,
-              bool device = true) {
-  MadeMesh mesh({.ranks = 4, .device = device});
+              bool device = true, int per_host = 4) {
+  MadeMesh mesh({.ranks = 4, .per_host = per_host, .device = device});
   if (stages) {
     mesh.Groups("mesh_pp", {{0, 1}, {2, 3}});
   } else {
@@ -119,6 +122,95 @@ TEST(TwoReplicas, WhereSomeStepsStrikeNeitherASingleTurnIsOne) {
   EXPECT_EQ(struck(4, Ms(20)), 4U);
   EXPECT_EQ(struck(4, Ms(25)), 0U);  // under 85 %: each has a cause of its own
   EXPECT_EQ(struck(2, Ms(20)), 0U);  // two of twelve steps: it may have gone over
+}
+
+// 20 ms to the first replica in steps 2 and 5, to the second in step 9 if `back`.
+Look InFewSteps(bool back, bool device = true, int per_host = 4) {
+  const auto longer = [=](int replica, int, int step) {
+    return (replica == 0 ? step == 2 || step == 5 : step == 9 && back) ? Ms(20) : Nanos{0};
+  };
+  return Replicas(longer, false, 12, device, per_host);
+}
+
+// The same of two replicas of four; rank 1 is not struck in step 5 unless `all`.
+Look InFewStepsOfFour(bool all) {
+  MadeMesh mesh({.ranks = 8});
+  mesh.Groups("mesh_tp", {{0, 1, 2, 3}, {4, 5, 6, 7}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      const bool is_its = r < 4 ? s == 2 || (s == 5 && (all || r != 1)) : s == 9;
+      mesh.Compute(r, Ms(100) + (is_its ? Ms(20) : 0));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  return Look(mesh.Make());
+}
+
+size_t StruckIn(Look look) { return StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).size(); }
+
+TEST(TwoReplicas, ThreeOfManyStepsDoIfAllRanksSaySo) {
+  EXPECT_EQ(StruckIn(InFewSteps(true)), 4U);
+  EXPECT_EQ(StruckIn(InFewSteps(false)), 0U);  // always the same one
+  Look look = InFewSteps(true);
+  EXPECT_EQ(
+      FindMovingImbalance(look.In())->candidate.finding.sentence.find("In 3 of 12 steps all ranks of one replica"), 0U);
+  EXPECT_EQ(StruckIn(InFewStepsOfFour(true)), 8U);
+  EXPECT_EQ(StruckIn(InFewStepsOfFour(false)), 0U);  // one rank says otherwise
+}
+
+TEST(TwoReplicas, OnAHostBackendAHostDoesTheSameToAllOnIt) {
+  EXPECT_EQ(StruckIn(InFewSteps(true, false, 2)), 0U);
+  EXPECT_EQ(StruckIn(InFewSteps(true, false, 1)), 4U);
+}
+
+TEST(TwoReplicas, WhatOneRankTakesFarBeyondItsReplicaIsItsOwn) {
+  // Two replicas of two stages of two, in every second step the one or the other, 20 ms; from step 9 on rank 7 takes
+  // 100 ms more.
+  MadeMesh mesh({.ranks = 8});
+  mesh.Groups("mesh_tp", {{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  mesh.Groups("mesh_pp", {{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int s = 0; s < 20; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 8; ++r) {
+      const bool is_its = s % 2 == 0 && r / 4 == s / 2 % 2;
+      mesh.Compute(r, Ms(100) + (is_its ? Ms(20) : 0) + (r == 7 && s >= 9 ? Ms(100) : 0));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  std::vector<pattern::RankPattern> patterns = mesh.Make();
+  Look look(patterns);
+  // By its batch it takes 20 ms in steps 2 and 6 and, of 120, twice as much as the other three in 10, 14 and 18. Its
+  // counterpart stands out beside it in steps 0, 4 and 8 only.
+  for (const Suspect& suspect : StrikeReplicas(look.In(), SiblingsOfGroups(look.job))) {
+    const Nanos expected = suspect.rank == 7 ? 2 * Ms(20) + 3 * Ms(40) : suspect.rank == 3 ? 3 * Ms(20) : 5 * Ms(20);
+    EXPECT_EQ(suspect.total, expected) << suspect.rank;
+  }
+  const Diagnosis d = Diagnose(std::move(patterns));
+  ASSERT_EQ(d.findings.size(), 2U);
+  EXPECT_EQ(d.findings[0].scope.ranks, std::vector<RankId>{7});
+  EXPECT_EQ(d.findings[1].id, "data-imbalance-moving");
+}
+
+TEST(TwoReplicas, AreStruckAsAWholeWhateverFunctionShowsItOnOneOfThem) {
+  MadeMesh mesh({.ranks = 4, .device = false});
+  mesh.Groups("mesh_tp", {{0, 1}, {2, 3}});
+  const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+  for (int s = 0; s < 12; ++s) {
+    mesh.Step();
+    for (int r = 0; r < 4; ++r) {
+      mesh.Compute(r, Ms(100));
+      mesh.Work(r, pattern::WorkClass::kCompute, r == 3 ? "aten::add" : "aten::mm", Ms(10) + InTurns(r / 2, r, s));
+    }
+    mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+  }
+  Look look(mesh.Make());
+  const std::optional<MovingImbalance> found = FindMovingImbalance(look.In());
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->Ranks(), (std::set<size_t>{0, 1, 2, 3}));
+  EXPECT_EQ(found->candidate.finding.scope.function, "aten::mm");
 }
 
 TEST(TwoReplicas, WhatOneGetsOfTheOtherNowAndThenIsNoTurn) {
