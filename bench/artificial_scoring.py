@@ -49,6 +49,18 @@ def causes_of(truth, fault):
     return causes if has_stacks(truth) else causes | NAMELESS.get(fault["kind"], set())
 
 
+def as_struck(fault):
+    """The fault as its steps hold it.  Long sequences that chance gave to the same replica each time are that one's:
+    nothing in these steps tells that the next one would strike another.
+    """
+    if fault["kind"] != "data_imbalance_random":
+        return fault
+    struck = {tuple(ranks) for ranks in fault["ranks_hit_in_step"].values() if ranks}
+    if len(struck) != 1:
+        return fault
+    return {**fault, "kind": "data_imbalance", "culprit_ranks": list(struck.pop()), "common_cause": False}
+
+
 def names_who(fault, scope, world):
     """Whether the scope is that of the fault: exactly its ranks; a link by an end; all ranks where none is to blame."""
     ranks, culprits = set(scope.get("ranks", [])), set(fault["culprit_ranks"])
@@ -78,7 +90,8 @@ def score(truth, findings):
     world = mesh["dp"] * mesh["tp"] * mesh["pp"]
     found = findings["findings"]
     used, faults = set(), []
-    for fault in truth["faults"]:
+    planted = [as_struck(fault) for fault in truth["faults"]]
+    for fault in planted:
         causes = causes_of(truth, fault)
         hits = [i for i, f in enumerate(found)
                 if i not in used and f["cause"] in causes and names_who(fault, f["scope"], world)]
@@ -90,8 +103,8 @@ def score(truth, findings):
                        "got_ms": found[hits[0]]["recoverable_ns_per_step"] / 1e6 if hits else None,
                        "ms": fault["recoverable_ms_per_step"]})
     wrong = [f for i, f in enumerate(found) if i not in used and f["severity"] in ALARM]
-    victims = {int(r) for fault in truth["faults"] for r in fault["victims"]}
-    culprits = {r for fault in truth["faults"] for r in fault["culprit_ranks"]}
+    victims = {int(r) for fault in planted for r in fault["victims"]}
+    culprits = {r for fault in planted for r in fault["culprit_ranks"]}
     swapped = [f for f in wrong if f["scope"].get("ranks") and set(f["scope"]["ranks"]) <= victims - culprits]
     return {"faults": faults, "false_alarms": [describe(f) for f in wrong], "swapped": [describe(f) for f in swapped],
             "healthy": not faults, "said": [describe(f) for f in found]}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The scoring rule of bench/diagnosis_scoring.py, row by row of its table in the design."""
+"""The scoring rule of bench/diagnosis_scoring.py, row by row of its table in the design; and where that of artificial
+jobs (bench/artificial_scoring.py) is another one."""
 import os
 import sys
 import unittest
@@ -8,6 +9,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path.insert(0, f"{ROOT}/bench")
+import artificial_scoring
 from diagnosis_scoring import Case, names_of, score
 
 
@@ -147,6 +149,27 @@ class Scoring(unittest.TestCase):
         self.right(c, finding("shared-host", ranks=range(4)))
         self.right(c)
         self.wrong(c, finding("slow-host"))
+
+
+class ArtificialScoring(unittest.TestCase):
+    def found(self, hits, *findings):
+        fault = {"kind": "data_imbalance_random", "culprit_ranks": [], "common_cause": True, "victims": {},
+                 "steps": [3, 5], "effect_over_noise": 5, "recoverable_ms_per_step": 1,
+                 "ranks_hit_in_step": {f"ProfilerStep#{s}": ranks for s, ranks in enumerate(hits)}}
+        truth = {"mesh": {"dp": 2, "tp": 2, "pp": 1}, "faults": [fault], "generator": {"spec": "seed=1"}}
+        result = artificial_scoring.score(truth, {"findings": list(findings)})
+        return result["faults"][0]["found"], len(result["false_alarms"])
+
+    def test_random_imbalance_names_no_rank(self):
+        hits = [[0, 1], [], [2, 3], [0, 1]]
+        self.assertEqual(self.found(hits, finding("data-imbalance", ranks=[])), (True, 0))
+        self.assertEqual(self.found(hits, finding("data-imbalance", ranks=[0, 1])), (False, 1))
+
+    def test_random_imbalance_that_always_struck_one_replica_is_that_ones(self):
+        hits = [[0, 1], [], [0, 1], []]
+        self.assertEqual(self.found(hits, finding("data-imbalance", ranks=[0, 1])), (True, 0))
+        self.assertEqual(self.found(hits, finding("data-imbalance", ranks=[2, 3])), (False, 1))
+        self.assertEqual(self.found(hits, finding("data-imbalance", ranks=[])), (False, 1))
 
 
 if __name__ == "__main__":
