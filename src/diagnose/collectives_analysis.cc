@@ -233,6 +233,7 @@ void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, 
 
 struct Exposure {
   Nanos exposed = 0, transfer = 0;  // of one member on average
+  Nanos alone = 0;                  // of `exposed` what the call is that has nothing to run beside
 };
 
 std::vector<Exposure> ExposureBySteps(const Job& job, const Family& family) {
@@ -240,15 +241,21 @@ std::vector<Exposure> ExposureBySteps(const Job& job, const Family& family) {
   for (const Channel* channel : family) {
     const auto members = static_cast<Nanos>(channel->ranks.size());
     for (size_t s = 0; s < out.size(); ++s) {
-      for (const size_t c : channel->CallsOf(s)) {
+      const std::span<const size_t> calls = channel->CallsOf(s);
+      for (const size_t c : calls) {
         out[s].exposed += job.graph.collectives[c].exposed_transfer / members;
         out[s].transfer += job.graph.collectives[c].transfer;
       }
+      if (calls.empty()) continue;
+      // Gradients come at the end of the work they are of, parameters before it.
+      const size_t alone = channel->op == CommOp::kAllGather ? calls.front() : calls.back();
+      out[s].alone += job.graph.collectives[alone].exposed_transfer / members;
     }
   }
   for (Exposure& e : out) {
     e.exposed /= static_cast<Nanos>(family.size());
     e.transfer /= static_cast<Nanos>(family.size());
+    e.alone /= static_cast<Nanos>(family.size());
   }
   return out;
 }
@@ -270,12 +277,12 @@ bool AddHideable(const Job& job, const Family& family, Candidate* candidate) {
   std::vector<double> keep(job.num_steps(), 1);
   for (size_t s = 0; s < exposure.size(); ++s) {
     const size_t calls = family.front()->CallsOf(s).size();
-    const auto [exposed, transfer] = exposure[s];
-    // A single call has nothing left to run beside: the last bucket is always exposed.
+    const auto [exposed, transfer, alone] = exposure[s];
+    // A single call is always exposed.
     if (calls < 2 || transfer <= 0 || static_cast<double>(exposed) < kHardlyHidden * static_cast<double>(transfer))
       continue;
     const Nanos room = std::max<Nanos>(0, WorkOf(job, s) * 2 / 3 - candidate->excess[s]);
-    const Nanos hidden = std::min(exposed - exposed / static_cast<Nanos>(calls), room);
+    const Nanos hidden = std::min(exposed - alone, room);
     candidate->excess[s] += hidden;
     keep[s] = std::max(0.0, 1 - static_cast<double>(hidden) / static_cast<double>(transfer));
     sum += hidden;

@@ -241,6 +241,25 @@ TEST(Collectives, ParametersAndGradientsAreOneFinding) {
   EXPECT_EQ(found[0].excess, std::vector<Nanos>(6, Ms(20)));
 }
 
+TEST(Collectives, WhatHasNothingToRunBesideIsTheLastOfGradientsAndTheFirstOfParameters) {
+  // 30 ms and 10 ms behind 100 ms of kernels, or before.
+  const auto saved = [](CommOp op, bool before) {
+    MadeMesh mesh({.ranks = 4});
+    const int dp = mesh.Group("mesh_fsdp", {0, 1, 2, 3});
+    for (int s = 0; s < 6; ++s) {
+      mesh.Step();
+      if (!before) mesh.ComputeAll(Ms(100));
+      for (const Nanos transfer : {Ms(30), Ms(10)}) mesh.Meet(dp, op, 25'000'000, transfer);
+      if (before) mesh.ComputeAll(Ms(100));
+    }
+    Look look(mesh.Make());
+    return look.Run(RunCollectivesAnalysis).candidates.at(0).excess.at(0);
+  };
+  EXPECT_EQ(saved(CommOp::kAllReduce, false), Ms(30));
+  EXPECT_EQ(saved(CommOp::kReduceScatter, false), Ms(30));
+  EXPECT_EQ(saved(CommOp::kAllGather, true), Ms(10));
+}
+
 TEST(Collectives, WorkHidesOnlyOneThingAtATime) {
   // Two thirds of 24 ms are 16: one all-gather of 10, and 6 of a reduce-scatter.
   const std::vector<Candidate> found = ParametersAndGradients(Ms(24));
