@@ -32,8 +32,9 @@ FAMILY = {
     "uniform_slowdown": {"uniform-slow"},
 }
 
-# Where no Python stacks were recorded nothing names these: a hole in the main thread is what the trace holds of them.
-NAMELESS = {"gc_pause": {"paused-process"}, "checkpoint_stall": {"paused-process"},
+# Where no Python stacks were recorded nothing names these: a hole in the main thread is what the trace holds of them,
+# be it told as a pause or as code that nothing recorded.
+NAMELESS = {"gc_pause": {"paused-process", "slow-host-code"}, "checkpoint_stall": {"paused-process"},
             "compile_stall": {"paused-process"}, "slow_dataloader": {"paused-process", "slow-host-code"},
             "slow_function": {"paused-process"}}
 
@@ -44,9 +45,11 @@ def has_stacks(truth):
     return ",stacks=1" in "," + truth["generator"]["spec"]
 
 
-def causes_of(truth, fault):
-    causes = set(FAMILY[fault["kind"]])
-    return causes if has_stacks(truth) else causes | NAMELESS.get(fault["kind"], set())
+def is_cause_of(truth, fault, finding):
+    if finding["cause"] in FAMILY[fault["kind"]]:
+        return True
+    names_nothing = not finding["scope"].get("function") or finding["scope"]["function"].startswith("(")
+    return not has_stacks(truth) and names_nothing and finding["cause"] in NAMELESS.get(fault["kind"], ())
 
 
 def as_struck(fault):
@@ -92,9 +95,8 @@ def score(truth, findings):
     used, faults = set(), []
     planted = [as_struck(fault) for fault in truth["faults"]]
     for fault in planted:
-        causes = causes_of(truth, fault)
         hits = [i for i, f in enumerate(found)
-                if i not in used and f["cause"] in causes and names_who(fault, f["scope"], world)]
+                if i not in used and is_cause_of(truth, fault, f) and names_who(fault, f["scope"], world)]
         hits.sort(key=lambda i: found[i]["cause"] not in FAMILY[fault["kind"]])  # a hole may be another fault's
         used.update(hits[:1])
         faults.append({"kind": fault["kind"], "effect": fault["effect_over_noise"], "culprits": fault["culprit_ranks"],

@@ -55,14 +55,23 @@ CallTimes TimesOfCalls(const pattern::RankPattern& rank) {
   return Means(SumsOf(rank, [&](const pattern::FunctionName& name) { return Counts(rank, name); }), 0);
 }
 
-CallTimes TimesOfKernels(const pattern::RankPattern& rank) {
-  if (!rank.has_device) return {};
+namespace {
+
+CallTimes TimesOfWork(const pattern::RankPattern& rank) {
   const Sums sums = SumsOf(rank, [](const pattern::FunctionName& name) {
     return name.work_class == WorkClass::kCompute && name.name != kSummedUp;
   });
   Nanos all = 0;
   for (const auto& [name, sum] : sums) all += sum.first;
   return Means(sums, all / 100);
+}
+
+}  // namespace
+
+CallTimes TimesOfKernels(const pattern::RankPattern& rank) { return rank.has_device ? TimesOfWork(rank) : CallTimes(); }
+
+CallTimes TimesOfOperators(const pattern::RankPattern& rank) {
+  return rank.has_device ? CallTimes() : TimesOfWork(rank);
 }
 
 CallTimes TimesAmong(const std::vector<CallTimes>& ranks, double share, size_t least) {

@@ -25,6 +25,9 @@ using CallTimes = std::map<std::string_view, double>;
 // The same of the kernels that hold 1 % of what the rank's device computes or more. Empty of a rank without a device.
 [[nodiscard]] CallTimes TimesOfKernels(const pattern::RankPattern& rank);
 
+// The same of the operators of a rank without a device. Those that hold less are mostly what a call costs by itself.
+[[nodiscard]] CallTimes TimesOfOperators(const pattern::RankPattern& rank);
+
 // Both for the ranks of a job, computed once a rank. `job` has to outlive it.
 class JobCallTimes {
  public:

@@ -25,6 +25,7 @@ using pattern::WorkClass;
 constexpr size_t kMostOthers = 16;
 constexpr size_t kLeastKernels = 4;
 constexpr double kSlowDevice = 1.05;  // kernels of healthy devices agree within two per cent
+constexpr double kSlowHost = 1.15;    // operators vary by what else a processor does
 constexpr double kSlowFunction = 3;   // functions do other things on other ranks
 constexpr int kFunctionPercent = 2;   // of the step
 
@@ -38,13 +39,16 @@ std::vector<size_t> OthersOf(const Job& job, size_t rank) {
   return out;
 }
 
-// How much longer the rank's kernels take than those of the others, who agree with one another; 1 = they do not.
-double SlownessOfKernels(size_t rank, const std::vector<size_t>& others, JobCallTimes* of) {
+// How much longer the rank's kernels (without devices, its operators) take than those of the others, who agree with one
+// another; 1 = they do not.
+double Slowness(const Job& job, size_t rank, const std::vector<size_t>& others, JobCallTimes* of) {
+  const bool has_device = job.ranks[rank].has_device;
+  const auto times_of = [&](size_t r) { return has_device ? of->Kernels(r) : TimesOfOperators(job.ranks[r]); };
   std::vector<CallTimes> times;
-  for (const size_t r : others) times.push_back(of->Kernels(r));
+  for (const size_t r : others) times.push_back(times_of(r));
   const CallTimes usual = TimesAmong(times, 0.5, 1);
-  const CallRatio mine = CompareCalls(of->Kernels(rank), usual);
-  if (mine.functions < kLeastKernels || !mine.alike || mine.ratio < kSlowDevice) return 1;
+  const CallRatio mine = CompareCalls(times_of(rank), usual);
+  if (mine.functions < kLeastKernels || !mine.alike || mine.ratio < (has_device ? kSlowDevice : kSlowHost)) return 1;
   const bool agree = std::all_of(times.begin(), times.end(), [&](const CallTimes& other) {
     const CallRatio theirs = CompareCalls(other, usual);
     return theirs.functions < kLeastKernels || (theirs.ratio - 1) * 3 <= mine.ratio - 1;
@@ -66,10 +70,10 @@ void Finish(const AnalysisInput& in, size_t rank, const std::string& cause, Cand
   RemoveOwnTime(job, rank, {}, candidate->excess, &candidate->edit);
 }
 
-void CheckDevice(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, JobCallTimes* of,
-                 AnalysisOutput* out) {
+void CheckSpeed(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, JobCallTimes* of,
+                AnalysisOutput* out) {
   const Job& job = in.job;
-  const double slowness = SlownessOfKernels(rank, others, of);
+  const double slowness = Slowness(job, rank, others, of);
   if (slowness <= 1) return;
   Candidate candidate;
   candidate.excess.assign(job.num_steps(), 0);
@@ -79,12 +83,16 @@ void CheckDevice(const AnalysisInput& in, size_t rank, const std::vector<size_t>
     const auto compute = static_cast<double>(step->by_class[static_cast<size_t>(WorkClass::kCompute)]);
     candidate.excess[s] = static_cast<Nanos>((1 - 1 / slowness) * compute);
   }
-  Finish(in, rank, "slow-device", &candidate);
+  const bool has_device = job.ranks[rank].has_device;
+  Finish(in, rank, has_device ? "slow-device" : "slow-host", &candidate);
   report::Finding& finding = candidate.finding;
-  finding.sentence = "Call by call its compute kernels take " + FormatRatio(slowness) +
-                     " the time the same kernels take on the other ranks.";
-  finding.suggestion = "check power, cooling and clocks of this device, or move the rank";
-  finding.confidence_reason = "no other rank runs the same program; the other devices agree on the same kernels";
+  const std::string work = has_device ? "kernels" : "operators";
+  finding.sentence = "Call by call its compute " + work + " take " + FormatRatio(slowness) + " the time the same " +
+                     work + " take on the other ranks.";
+  finding.suggestion = has_device ? "check power, cooling and clocks of this device, or move the rank"
+                                  : "look for CPU limits (cgroup quota), low clocks or other processes on this host";
+  finding.confidence_reason = std::string("no other rank runs the same program; the other ") +
+                              (has_device ? "devices" : "ranks") + " agree on the same " + work;
   out->candidates.push_back(std::move(candidate));
 }
 
@@ -190,7 +198,7 @@ void RunLoneRanksAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     if (members.size() != 1) continue;
     const auto rank = static_cast<size_t>(members.front());
     const std::vector<size_t> others = OthersOf(job, rank);
-    if (job.ranks[rank].has_device) CheckDevice(in, rank, others, &times, out);
+    CheckSpeed(in, rank, others, &times, out);
     CheckFunctions(in, rank, others, &times, out);
   }
 }

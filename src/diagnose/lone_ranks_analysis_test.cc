@@ -18,6 +18,7 @@ constexpr int kStages = 4;
 // A pipeline of four stages with one rank each; a step is five calls each of `kernels` kernels, `call(rank)` long, and
 // what `more` adds. Stage k sends k + 1 times, so that each has a program of its own.
 struct Plan {
+  bool device = true;
   size_t kernels = 4;
   std::function<int(int rank)> calls = [](int) { return 5; };
   std::function<Nanos(int rank)> call = [](int) { return Ms(5); };
@@ -25,7 +26,7 @@ struct Plan {
 };
 
 std::vector<pattern::RankPattern> Make(const Plan& plan) {
-  MadeMesh mesh({.ranks = kStages});
+  MadeMesh mesh({.ranks = kStages, .device = plan.device});
   const std::vector<int> next = mesh.Groups("mesh_pp", {{0, 1}, {1, 2}, {2, 3}});
   for (int s = 0; s < 6; ++s) {
     mesh.Step();
@@ -62,6 +63,23 @@ TEST(LoneRanks, EveryKernelOfOneTakesLonger) {
   ASSERT_EQ(found[0].excess.size(), 6U);
   for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 30e6, 10);
   EXPECT_FALSE(found[0].edit.own.empty());
+}
+
+TEST(LoneRanks, WithoutDevicesItIsEveryOperator) {
+  // As above. What calls of the framework cost by themselves (0.4 ms of 130, three times as many functions) is as ever.
+  Plan plan{.device = false};
+  plan.call = [](int r) { return r == 2 ? Us(6500) : Ms(5); };
+  plan.more = [](MadeMesh* mesh, int r) {
+    for (int k = 0; k < 12; ++k) mesh->Work(r, WorkClass::kCompute, "Backward" + std::to_string(k), Us(32), 4);
+  };
+  const std::vector<Candidate> found = Analyse(plan);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].finding.cause, "slow-host");
+  EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2}));
+  // 3 of 13 parts of what it computes, those twelve included.
+  for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 3.0 / 13 * (130e6 + 12 * 32e3), 10);
+  plan.call = [](int r) { return r == 2 ? Us(5700) : Ms(5); };  // 1.14 times: processors do other work, too
+  EXPECT_TRUE(Analyse(plan).empty());
 }
 
 TEST(LoneRanks, MoreCallsAreMoreLayers) {
