@@ -131,7 +131,7 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
 
 // Idle behind the host from this share of the step on is worth a remark, and from the second one a warning: every job
 // has some.
-constexpr double kLaunchPercent = 2;
+constexpr double kLaunchPercent = 1;
 constexpr int kLaunchWarningPercent = 20;
 
 // Some steps end with a wait or two (the loss is read); from so many on they are inside the step.

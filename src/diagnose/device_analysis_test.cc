@@ -76,9 +76,9 @@ TEST(DeviceAnalysis, WaitsThatExplainLittleLeaveItLaunchBound) {
 }
 
 TEST(DeviceAnalysis, LittleIdleTimeIsARemarkOnlyWhereWaitsCauseIt) {
-  // 1.5 of 102.5 ms.
+  // 0.9 of 101.9 ms.
   Plan plan;
-  plan.idle = Us(1500);
+  plan.idle = Us(900);
   EXPECT_TRUE(Analyse(plan).empty());
   plan.syncs = 8;
   const std::vector<Candidate> found = Analyse(plan);

@@ -163,7 +163,8 @@ std::pair<std::string, std::string> WorkAgainst(const AnalysisInput& in, const S
                    (why.pair || why.node_excess * 10 >= suspect.total * 6);
   const bool proportional = why.functions_compared >= 4 && why.proportional_share >= 0.75 && why.ratio > 1.05;
   // Of a frame that calls all the rest ("train_step") that is no function of its own.
-  const bool calls_all = !why.pair && why.node_peers * 2 >= BesideCommunication(why.peers_by_class);
+  const bool calls_all = !why.pair && why.node_class == pattern::WorkClass::kHost &&
+                         why.node_peers * 2 >= BesideCommunication(why.peers_by_class);
   if (one && !(proportional && calls_all)) return {why.leaf, why.function};
   return proportional ? std::pair<std::string, std::string>(kAllOperators, kAllOperators)
                       : std::pair<std::string, std::string>();
