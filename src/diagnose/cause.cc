@@ -2,9 +2,9 @@
 #include "diagnose/cause.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "diagnose/when.h"
 
@@ -13,13 +13,6 @@ namespace headway::diagnose {
 using pattern::WorkClass;
 
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 bool HasAny(const std::string& text, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != std::string::npos; });

@@ -3,24 +3,10 @@
 
 #include <algorithm>
 
+#include "base/letter_case.h"
+
 namespace headway::trace {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return out;
-}
-
-std::string Upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-  }
-  return out;
-}
 
 EventKind DefaultKind(RowClass row) {
   switch (row) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/letter_case.h"
 #include "trace/name_rules.h"
 
 namespace headway::trace {
@@ -13,14 +14,6 @@ namespace {
 constexpr size_t kMostDigits = 6;  // of kLargestRank
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return out;
-}
 
 // The number whose digits begin at `i`; -1 where there is none or it is beyond kLargestRank.
 RankId NumberAt(std::string_view text, size_t i) {
