@@ -67,27 +67,41 @@ Suspect PartOf(const Suspect& whole, std::vector<Nanos> cost, const WorkClasses&
   return out;
 }
 
-// Work that may be a part of its own, if it is one in `one_in` of the excess at least.
+// Work that may be a part of its own, if it is one in `one_in` of the excess at least; kAnyShare: where it would make a
+// suspect of the rank if it were all of it (Beyond: 1 % of a step).
 struct Kind {
   WorkClasses classes;
   Nanos one_in;
 };
+constexpr Nanos kAnyShare = INT64_MAX;
+
+bool IsEnough(const AnalysisInput& in, const Suspect& suspect, const Suspect& part, Nanos one_in) {
+  constexpr Nanos kClear = 3, kOneInOfWindow = 200, kOneInOfSome = 10;
+  const Job& job = in.job;
+  const auto struck = static_cast<Nanos>(part.struck);
+  if (struck == 0) return false;
+  if (one_in == kAnyShare) {
+    const Nanos noise = part.table->step_noise[static_cast<size_t>(job.peer_class[suspect.rank])];
+    const Nanos window = static_cast<Nanos>(job.num_steps()) * job.median_step;
+    return part.total >= kClear * noise * struck && part.total * kOneInOfWindow >= window;
+  }
+  if (part.total * 100 < struck * job.median_step * kLeastPerCent) return false;
+  // What strikes a part of the steps only has less time to add up.
+  const bool in_some = part.struck * 10 <= suspect.struck * kSomePerTen;
+  return part.total * (in_some ? kOneInOfSome : one_in) >= suspect.total;
+}
 
 // Those of `kinds` that count, largest first; fewer than two where it is one cause. What is of no kind goes to the
 // largest.
-std::vector<Suspect> CountingParts(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers,
+std::vector<Suspect> CountingParts(const AnalysisInput& in, const Suspect& suspect, const std::vector<size_t>& peers,
                                    const std::vector<Kind>& kinds) {
   std::vector<Suspect> parts;
   WorkClasses rest = kAllWork;
   for (const auto& [classes, one_in] : kinds) {
-    Suspect part = PartOf(suspect, Beyond(job, suspect, peers, classes), classes);
-    const auto struck = static_cast<Nanos>(part.struck);
-    // What strikes a part of the steps only has less time to add up.
-    const bool in_some = part.struck * 10 <= suspect.struck * kSomePerTen;
-    if (struck == 0 || part.total * (in_some ? 10 : one_in) < suspect.total ||
-        part.total * 100 < struck * job.median_step * kLeastPerCent) {
-      continue;
-    }
+    Suspect part = PartOf(suspect, Beyond(in.job, suspect, peers, classes), classes);
+    // What its kernels vary by is not in it.
+    if (in.job.ranks[suspect.rank].has_device && !Has(classes, WorkClass::kCompute)) part.table = &in.beside_compute;
+    if (!IsEnough(in, suspect, part, one_in)) continue;
     for (size_t c = 0; c < rest.size(); ++c) rest[c] = rest[c] && !classes[c];
     parts.push_back(std::move(part));
   }
@@ -115,25 +129,6 @@ bool WaitsMoreOften(const Job& job, const Suspect& suspect, const std::vector<si
   return mine >= theirs + kMore * static_cast<int64_t>(suspect.struck);
 }
 
-std::vector<Suspect> PartsOfDevice(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
-  constexpr Nanos kPart = 4, kOfOwnMatter = 8;
-  const WorkClasses of_host = ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle});
-  return CountingParts(job, suspect, peers,
-                       {{ClassesOf({WorkClass::kCompute}), kPart},
-                        {ClassesOf({WorkClass::kMemory}), kPart},
-                        {of_host, WaitsMoreOften(job, suspect, peers) ? kOfOwnMatter : kPart}});
-}
-
-// Without devices a slow host makes operators and the rest longer alike: two causes are told by striking other steps.
-bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
-  size_t least = SIZE_MAX, most = 0;
-  for (const Suspect& part : parts) {
-    least = std::min(least, part.struck);
-    most = std::max(most, part.struck);
-  }
-  return least * 10 <= most * kSomePerTen;
-}
-
 // Times the peers' time in these classes that the suspect takes; without end where they take none.
 double Ratio(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers, const WorkClasses& classes) {
   Nanos mine = 0, theirs = 0;
@@ -151,6 +146,36 @@ bool AreOwnMatter(const Job& job, const Suspect& suspect, const std::vector<size
   return IsOwnMatter(Ratio(job, suspect, peers, classes), operators);
 }
 
+// Neither copies nor a host that are a matter of their own make kernels longer, nor kernels those copies.
+std::vector<Suspect> PartsOfDevice(const AnalysisInput& in, const Suspect& suspect, const std::vector<size_t>& peers) {
+  constexpr Nanos kPart = 4, kOfOwnMatter = 8;
+  const Job& job = in.job;
+  const WorkClasses copies = ClassesOf({WorkClass::kMemory});
+  const WorkClasses of_host = ClassesOf({WorkClass::kRuntime, WorkClass::kInput, WorkClass::kHost, WorkClass::kIdle});
+  const auto are_own_matter = [&](const WorkClasses& classes) {
+    const Suspect part = PartOf(suspect, Beyond(job, suspect, peers, classes), classes);
+    return job.ranks[suspect.rank].has_device && part.struck > 0 && AreOwnMatter(job, part, peers, classes);
+  };
+  const bool own_copies = are_own_matter(copies);
+  const Nanos of_waits = WaitsMoreOften(job, suspect, peers) ? kOfOwnMatter : kPart;
+  std::vector<Kind> kinds = {{copies, own_copies ? kAnyShare : kPart}, {of_host, own_copies ? kAnyShare : of_waits}};
+  if (suspect.table != &in.beside_compute) {
+    const bool no_share = own_copies || are_own_matter(of_host);
+    kinds.insert(kinds.begin(), {ClassesOf({WorkClass::kCompute}), no_share ? kAnyShare : kPart});
+  }
+  return CountingParts(in, suspect, peers, kinds);
+}
+
+// Without devices a slow host makes operators and the rest longer alike: two causes are told by striking other steps.
+bool StrikeOtherSteps(const std::vector<Suspect>& parts) {
+  size_t least = SIZE_MAX, most = 0;
+  for (const Suspect& part : parts) {
+    least = std::min(least, part.struck);
+    most = std::max(most, part.struck);
+  }
+  return least * 10 <= most * kSomePerTen;
+}
+
 // Batches hardly vary: those that are as slow in other steps, which do not stand out as a whole, are the same matter.
 void Widen(const Job& job, const std::vector<size_t>& peers, Suspect* part) {
   constexpr Nanos kPerCent = 35;  // of what they usually are slower by
@@ -166,7 +191,8 @@ void Widen(const Job& job, const std::vector<size_t>& peers, Suspect* part) {
 
 // Without devices: what it waits for its input and what it does beside operators, where either is a matter of its own,
 // and the rest. Where nothing is recorded a host may have been held back.
-std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const std::vector<size_t>& peers) {
+std::vector<Suspect> OwnMatters(const AnalysisInput& in, const Suspect& suspect, const std::vector<size_t>& peers) {
+  const Job& job = in.job;
   constexpr Nanos kPart = 8;
   std::vector<Kind> kinds;
   WorkClasses rest = kAllWork;
@@ -178,18 +204,18 @@ std::vector<Suspect> OwnMatters(const Job& job, const Suspect& suspect, const st
     kinds.push_back({kind, kPart});
   }
   kinds.push_back({rest, kPart});
-  std::vector<Suspect> parts = CountingParts(job, suspect, peers, kinds);
+  std::vector<Suspect> parts = CountingParts(in, suspect, peers, kinds);
   for (Suspect& part : parts) {
     if (Has(part.classes, WorkClass::kInput) && !Has(part.classes, WorkClass::kCompute)) Widen(job, peers, &part);
   }
   return parts;
 }
 
-std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
-  const std::vector<size_t> peers = SamplePeers(job, suspect.rank, {});
-  std::vector<Suspect> parts = PartsOfDevice(job, suspect, peers);
-  if (job.ranks[suspect.rank].has_device || (parts.size() > 1 && StrikeOtherSteps(parts))) return parts;
-  return OwnMatters(job, suspect, peers);
+std::vector<Suspect> PartsOf(const AnalysisInput& in, const Suspect& suspect) {
+  const std::vector<size_t> peers = SamplePeers(in.job, suspect.rank, {});
+  std::vector<Suspect> parts = PartsOfDevice(in, suspect, peers);
+  if (in.job.ranks[suspect.rank].has_device || (parts.size() > 1 && StrikeOtherSteps(parts))) return parts;
+  return OwnMatters(in, suspect, peers);
 }
 
 }  // namespace
@@ -197,8 +223,8 @@ std::vector<Suspect> PartsOf(const Job& job, const Suspect& suspect) {
 std::vector<std::vector<Suspect>> SplitByClass(const AnalysisInput& in, std::vector<Suspect>* suspects) {
   std::vector<std::vector<Suspect>> out(kMostParts - 1);
   for (Suspect& suspect : *suspects) {
-    if (suspect.is_part || suspect.table == &in.beside_compute) continue;
-    std::vector<Suspect> parts = PartsOf(in.job, suspect);
+    if (suspect.is_part) continue;
+    std::vector<Suspect> parts = PartsOf(in, suspect);
     if (parts.size() < 2) continue;
     for (size_t p = 1; p < parts.size(); ++p) out[p - 1].push_back(std::move(parts[p]));
     suspect = std::move(parts.front());

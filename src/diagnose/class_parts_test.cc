@@ -17,11 +17,14 @@ using pattern::WorkClass;
 
 constexpr size_t kSteps = 12;
 
-// Four ranks in one group, twelve steps of 100 ms of kernels (without devices: operators) and 8 in a function of their
-// hosts; in each step rank 2 computes and is in that function for longer, and waits for its input.
+// Four ranks in one group, twelve steps of 100 ms of kernels (without devices: operators), 2 of copies and 8 in a
+// function of their hosts; in each step rank 2 computes, copies and is in that function for longer, and waits for its
+// input.
 struct Longer {
   Nanos compute = 0, host = 0, input = 0;
   int syncs = 0;  // its host waits for its device so often
+  Nanos copies = 0;
+  Nanos varies = 0;  // all ranks compute for 0, 1, 2 or 3 times that longer, each in its turn
 };
 
 // What is left of rank 2, and what is split from it.
@@ -36,6 +39,10 @@ Split SplitOf(bool device, const std::function<Longer(size_t step)>& longer) {
     mesh.Step();
     mesh.ComputeAll(Ms(100));
     mesh.Compute(2, longer(s).compute);
+    for (int r = 0; r < 4; ++r)
+      mesh.Compute(r, static_cast<Nanos>((s + static_cast<size_t>(r)) % 4) * longer(s).varies);
+    for (int r = 0; r < 4; ++r) mesh.Work(r, WorkClass::kMemory, "Memcpy HtoD", Ms(2));
+    mesh.Work(2, WorkClass::kMemory, "Memcpy HtoD", longer(s).copies);
     for (int r = 0; r < 4; ++r) mesh.Work(r, WorkClass::kHost, "train.py(30): log_metrics", Ms(8));
     mesh.Work(2, WorkClass::kHost, "train.py(30): log_metrics", longer(s).host);
     mesh.Work(2, WorkClass::kInput, "train.py(9): fetch", longer(s).input);
@@ -166,6 +173,71 @@ TEST(ClassParts, AHostThatWaitsForItsDeviceMoreOftenHasAReasonOfItsOwn) {
   EXPECT_EQ(found[0].cost, std::vector<Nanos>(kSteps, Ms(4)));
   EXPECT_FALSE(IsAbout(found[0], WorkClass::kCompute));
   EXPECT_TRUE(parts(3, Us(2800)).empty());  // under an eighth of 22.8
+}
+
+TEST(ClassParts, KernelsAreMadeLongerByNoCopiesAndNoHost) {
+  // 2 ms beside 60 of copies, or of the host, are a thirtieth, but 1 % of a step of 173 ms; 1.6 are not.
+  for (const bool copies : {true, false}) {
+    const auto split = [copies](Nanos compute, Nanos varies = 0) {
+      const Longer longer{
+          .compute = compute, .host = copies ? 0 : Ms(60), .copies = copies ? Ms(60) : 0, .varies = varies};
+      return SplitOf(true, [longer](size_t) { return longer; });
+    };
+    const auto [left, parts] = split(Ms(2));
+    ASSERT_EQ(parts.size(), 1U) << copies;
+    EXPECT_EQ(parts[0].cost, std::vector<Nanos>(kSteps, Ms(2)));
+    EXPECT_TRUE(IsAbout(parts[0], WorkClass::kCompute));
+    EXPECT_FALSE(IsAbout(parts[0], copies ? WorkClass::kMemory : WorkClass::kHost));
+    EXPECT_EQ(left[0].cost, std::vector<Nanos>(kSteps, Ms(60)));
+    EXPECT_TRUE(split(Us(1600)).parts.empty()) << copies;
+    // Ranks that differ by 2 to 6 ms in a step as it is say nothing of one that takes 8 more.
+    EXPECT_TRUE(split(Ms(8), Ms(2)).parts.empty()) << copies;
+    EXPECT_EQ(split(Ms(15), Ms(2)).parts.size(), 1U) << copies;
+  }
+}
+
+TEST(ClassParts, WhatKernelsVaryByIsNotInTheOtherParts) {
+  // 8 ms of the host beside 60 of copies, where all ranks compute for 2 to 6 ms more or less.
+  const auto [left, parts] =
+      SplitOf(true, [](size_t) { return Longer{.host = Ms(8), .copies = Ms(60), .varies = Ms(2)}; });
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_TRUE(IsAbout(parts[0], WorkClass::kHost));
+  EXPECT_EQ(parts[0].cost, std::vector<Nanos>(kSteps, Ms(8)));
+}
+
+TEST(ClassParts, WhatShowsBesideKernelsOnlyMayBeTwoMatters) {
+  // Kernels that differ by 30 to 90 ms hide that the rank takes 12 more by its host and 14 by its copies.
+  const auto [left, parts] =
+      SplitOf(true, [](size_t) { return Longer{.host = Ms(12), .copies = Ms(14), .varies = Ms(30)}; });
+  ASSERT_EQ(left.size(), 1U);
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(left[0].cost, std::vector<Nanos>(kSteps, Ms(14)));
+  EXPECT_EQ(parts[0].cost, std::vector<Nanos>(kSteps, Ms(12)));
+}
+
+TEST(ClassParts, OfFewStepsAPartHasToBeHalfAPerCentOfAll) {
+  // 6 ms in two of twelve steps of 168 ms, 3.6 %, beside copies; in one step they are 0.3 % of all.
+  const auto parts = [](size_t struck) {
+    return SplitOf(true, [struck](size_t s) { return Longer{.compute = s < struck ? Ms(6) : 0, .copies = Ms(60)}; })
+        .parts.size();
+  };
+  EXPECT_EQ(parts(2), 1U);
+  EXPECT_EQ(parts(1), 0U);
+}
+
+TEST(ClassParts, CopiesThatTakeFarLongerThanTheWorkAreAMatterOfTheirOwn) {
+  // Beside 40 ms of kernels: 4 ms make 6 of 2, three times the peers', where kernels take 1.4 times theirs. 3.6 may be
+  // more data that there is to compute with; so may 12 be where kernels take 4 times as long.
+  const auto split = [](Nanos compute, Nanos copies) {
+    return SplitOf(true, [=](size_t) { return Longer{.compute = compute, .copies = copies}; });
+  };
+  const auto [left, parts] = split(Ms(40), Ms(4));
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].cost, std::vector<Nanos>(kSteps, Ms(4)));
+  EXPECT_TRUE(IsAbout(parts[0], WorkClass::kMemory));
+  EXPECT_FALSE(IsAbout(left[0], WorkClass::kMemory));
+  EXPECT_TRUE(split(Ms(40), Us(3600)).parts.empty());
+  EXPECT_TRUE(split(Ms(300), Ms(12)).parts.empty());
 }
 
 }  // namespace
