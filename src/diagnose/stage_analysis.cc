@@ -27,6 +27,9 @@ using pattern::WorkClass;
 // last one has the head and the loss besides.
 constexpr int kNaturalPercent = 30;
 constexpr int kNaturalPercentOfLast = 50;
+// Below that a stage takes no longer than the others: of a step, in most steps. Operators of processors vary more.
+Nanos LeastBeyond(const Job& job) { return job.median_step / (job.ranks.front().has_device ? 100 : 50); }
+
 constexpr double kSlow = 1.05;  // calls of a stage that take so much longer are slow ones
 
 std::vector<Nanos> Known(std::vector<Nanos> values) {
@@ -333,7 +336,7 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
     const std::vector<Nanos> beyond = BeyondOthers(in.job, stage, stages);
-    std::vector<Nanos> excess = AtLeast(beyond, in.job.median_step / 50);
+    std::vector<Nanos> excess = AtLeast(beyond, LeastBeyond(in.job));
     if (!StrikesMost(excess)) {
       excess = InSomeSteps(in.job, stage, beyond);
       if (std::any_of(excess.begin(), excess.end(), [](Nanos x) { return x > 0; })) {
@@ -345,7 +348,7 @@ void RunStageAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
       if (calls) out->candidates.push_back(std::move(*calls));
       continue;
     }
-    std::vector<Nanos> beside = AtLeast(BeyondOthers(in.job, bare[i], bare), in.job.median_step / 50);
+    std::vector<Nanos> beside = AtLeast(BeyondOthers(in.job, bare[i], bare), LeastBeyond(in.job));
     const bool behind_launches = IsBehindLaunches(in.job, stage, stages, excess);
     const bool partly_waits = behind_launches || IsPartlyWaits(excess, beside);
     if (partly_waits) excess = std::move(beside);
