@@ -135,7 +135,7 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
   frame.start = frame.top_since = event.start;
   frame.input = outer != nullptr && outer->input;
   frame.path = outer != nullptr ? outer->path : FunctionTree::kRoot;
-  frame.comm_detail = outer != nullptr ? outer->comm_detail : 0;
+  frame.comm_detail = event.kind == EventKind::kCommIssue ? event.detail : outer != nullptr ? outer->comm_detail : 0;
   const bool beside_message = outer != nullptr && outer->is_message && event.kind != EventKind::kCommHost &&
                               event.kind != EventKind::kCommWait && event.kind != EventKind::kCommIssue;
   if (outer != nullptr && outer->nature == Frame::Nature::kWait && !beside_message) {
@@ -152,7 +152,6 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
     case EventKind::kDataLoader: frame.input = true; break;
     case EventKind::kRuntimeSync: frame.sync = true; [[fallthrough]];
     case EventKind::kRuntime: work_class = WorkClass::kRuntime; break;
-    case EventKind::kCommIssue: frame.comm_detail = event.detail; break;
     case EventKind::kCommWait:
     case EventKind::kCommHost:
       frame.nature = Frame::Nature::kWait;
@@ -201,6 +200,12 @@ void CriticalSweep::StartHostFrame(const Event& event) {
     trace::CommDetail detail;
     if (event.detail > 0) detail = in_.details->comm[event.detail - 1];
     const bool blocking = detail.op == trace::CommOp::kSend || detail.op == trace::CommOp::kRecv;
+    // A message's row begins inside the call that sends it, which knows to whom.
+    if (blocking && detail.peer < 0 && frame.comm_detail > 0) {
+      const trace::CommDetail& call = in_.details->comm[frame.comm_detail - 1];
+      if (call.op == detail.op) detail.peer = call.peer;
+    }
+    frame.comm_detail = 0;  // it outlasts the call: what begins beside it is another one's
     open.comm = comms_.Start(event, detail, blocking, /*chained=*/false, StepOfComm());
   }
   if (event.kind == EventKind::kRuntime || event.kind == EventKind::kRuntimeSync) {

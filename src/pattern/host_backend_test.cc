@@ -3,6 +3,8 @@
 // the rows it comes from. Times in microseconds.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "pattern/fold_checks.h"
 #include "pattern/row_script.h"
 
@@ -85,6 +87,24 @@ TEST(HostBackend, WorkBesideAMessageIsNoPartOfIt) {
     }
   }
   ExpectClassesFillSteps(p);
+}
+
+TEST(HostBackend, TheCallThatSendsAMessageKnowsToWhom) {
+  // To 3 a send 100..900 from the call 95..105 and, while it is open, to 1 a receive 115..900 from 110..120. A receive
+  // 130..900 without a call of its own is nobody's, whatever is open, and so is one in a call that sends.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Message("c10d::send", CommOp::kSend, 3, 95, 10)
+                            .Collective("main", CommOp::kSend, 100, 800)
+                            .Message("c10d::recv_", CommOp::kRecv, 1, 110, 10)
+                            .Collective("main", CommOp::kRecv, 115, 785)
+                            .Collective("main", CommOp::kRecv, 130, 770)
+                            .Message("c10d::send", CommOp::kSend, 3, 140, 10)
+                            .Collective("main", CommOp::kRecv, 145, 755)
+                            .Fold();
+  std::vector<int32_t> peers;
+  for (const trace::CommInstance& row : p.comms.instances) peers.push_back(row.peer);
+  EXPECT_EQ(peers, (std::vector<int32_t>{3, 1, -1, -1}));
 }
 
 TEST(HostBackend, ExplicitWaitBeforeTheRunLoopBeginsBelongsToTheOperation) {

@@ -41,6 +41,14 @@ class RowScript {
     return *this;
   }
 
+  // The call that hands a message in.
+  RowScript& Message(const std::string& call, trace::CommOp op, int32_t peer, int64_t start_us, int64_t duration_us) {
+    Row("main", trace::EventKind::kCommIssue, call, start_us, duration_us);
+    comm_.back().op = op;
+    comm_.back().peer = peer;
+    return *this;
+  }
+
   [[nodiscard]] RankPattern Fold(const FoldOptions& options = {}) const {
     PatternBuilder builder(options);
     for (size_t i = 0; i < events_.size(); ++i) {
