@@ -45,14 +45,24 @@ Nanos CostOfPair(const RankComms& rank, const CommInstance& mine, const CommInst
   return IsHostMessage(rank, mine) ? HostDistance(mine, theirs, shift, quickest) : Distance(mine, theirs, shift);
 }
 
+std::vector<int64_t> StepsOf(const CommSequence& sequence) {
+  std::vector<int64_t> out;
+  for (int32_t i = 0; i < sequence.size(); ++i) {
+    const int64_t step = sequence.StepNumber(i);
+    out.push_back(step < 0 && i > 0 ? out.back() : step);
+  }
+  return out;
+}
+
 std::vector<bool> Edges(const CommSequence& sequence, Anchor anchor) {
   std::vector<bool> out(static_cast<size_t>(sequence.size()), false);
   if (anchor == Anchor::kNone) return out;
+  const std::vector<int64_t> steps = StepsOf(sequence);
   const int32_t beside = anchor == Anchor::kFirst ? -1 : 1;
   for (int32_t i = 0; i < sequence.size(); ++i) {
     const int32_t other = i + beside;
     const bool has_other = other >= 0 && other < sequence.size();
-    out[static_cast<size_t>(i)] = !has_other || sequence.StepNumber(other) != sequence.StepNumber(i);
+    out[static_cast<size_t>(i)] = !has_other || steps[static_cast<size_t>(other)] != steps[static_cast<size_t>(i)];
   }
   return out;
 }

@@ -40,6 +40,10 @@ inline constexpr Nanos kOffAnchor = 20 * kMillisecond;  // for a row of a step's
 [[nodiscard]] Nanos CostOfPair(const RankComms& rank, const CommInstance& mine, const CommInstance& theirs,
                                Nanos offset, Nanos quickest);
 
+// By row: its step number. What a rank sends last in a step may begin when the step is over, outside any: such rows are
+// left from the step before. -1 = before the first.
+[[nodiscard]] std::vector<int64_t> StepsOf(const CommSequence& sequence);
+
 // By row: whether it is the first (or the last) of its step.
 [[nodiscard]] std::vector<bool> Edges(const CommSequence& sequence, Anchor anchor);
 

@@ -7,8 +7,9 @@ namespace headway::trace {
 
 std::map<int64_t, StepRows> BySteps(const CommSequence& sequence) {
   std::map<int64_t, StepRows> out;
+  const std::vector<int64_t> steps = StepsOf(sequence);
   for (int32_t i = 0; i < sequence.size(); ++i) {
-    const auto [it, fresh] = out.try_emplace(sequence.StepNumber(i), StepRows{i, i});
+    const auto [it, fresh] = out.try_emplace(steps[static_cast<size_t>(i)], StepRows{i, i});
     it->second.end = i + 1;
   }
   return out;

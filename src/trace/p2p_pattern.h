@@ -19,7 +19,7 @@ struct StepRows {
   [[nodiscard]] int32_t size() const { return end - begin; }
 };
 
-// By step number; -1 = before the first.
+// By step number (StepsOf).
 [[nodiscard]] std::map<int64_t, StepRows> BySteps(const CommSequence& sequence);
 [[nodiscard]] CommSequence Part(const CommSequence& sequence, const StepRows& rows);
 
