@@ -58,12 +58,50 @@ std::vector<DelayRounds::Delay> Credible(const std::vector<DelayRounds::Delay>& 
   return out;
 }
 
+// When the first and the last of them was.
+std::pair<Nanos, Nanos> WindowOf(const DelayRounds::Pair& pair) {
+  const DelayRounds::Delay& any = pair.up.empty() ? pair.down.front() : pair.up.front();
+  std::pair<Nanos, Nanos> window{any.at, any.at};
+  for (const auto* way : {&pair.up, &pair.down}) {
+    for (const auto& d : *way) window = {std::min(window.first, d.at), std::max(window.second, d.at)};
+  }
+  return window;
+}
+
+Nanos DriftOver(Nanos time) { return static_cast<Nanos>(kFastestDrift * static_cast<double>(time)); }
+
+// Whether it took less than no time there and back, in more than a few stretches of the window.
+bool AreImpossible(const DelayRounds::Pair& pair) {
+  constexpr size_t kFew = 10;    // one in so many
+  constexpr size_t kEnough = 8;  // delays of one message are never at odds with each other
+  const auto [first, last] = WindowOf(pair);
+  const size_t count = std::clamp<size_t>(std::min(pair.up.size(), pair.down.size()) / kEnough, 1, kMostStretches);
+  const Nanos width = (last - first) / static_cast<Nanos>(count) + 1;
+  const Nanos least = -2 * kRecordedLate - DriftOver(width);
+  const std::vector<Stretch> stretches = Divide(pair, first, width, count);
+  const auto tells = [](const Stretch& s) { return s.up > 0 && s.down > 0; };
+  const auto fails = [&](const Stretch& s) { return tells(s) && s.least_up + s.least_down < least; };
+  return kFew * static_cast<size_t>(std::ranges::count_if(stretches, fails)) >
+         static_cast<size_t>(std::ranges::count_if(stretches, tells));
+}
+
 }  // namespace
 
 void DelayRounds::Add(const Message& message) {
   const bool up = message.from < message.to;
   Pair& pair = pairs_[{std::min(message.from, message.to), std::max(message.from, message.to)}];
   (up ? pair.up : pair.down).push_back({up ? message.sent : message.received, message.received - message.sent});
+  if (message.ready == kNoBound || message.left == kNoBound) return;
+  (up ? pair.waited_down : pair.waited_up).push_back({up ? message.left : message.ready, message.left - message.ready});
+}
+
+void DelayRounds::Settle() {
+  for (auto& [clocks, pair] : pairs_) {
+    Pair all{pair.up, pair.down, {}, {}};
+    all.up.insert(all.up.end(), pair.waited_up.begin(), pair.waited_up.end());
+    all.down.insert(all.down.end(), pair.waited_down.begin(), pair.waited_down.end());
+    if (!AreImpossible(all)) pair = std::move(all);
+  }
 }
 
 bool DelayRounds::BothWays(int32_t a, int32_t b) const {
@@ -78,15 +116,9 @@ void DelayRounds::AppendTo(ClockRounds* rounds) const {
 }
 
 void DelayRounds::AppendPair(int32_t low, int32_t high, const Pair& all, ClockRounds* rounds) {
-  Nanos first = all.up.front().at, last = first;
-  for (const auto* way : {&all.up, &all.down}) {
-    for (const Delay& d : *way) {
-      first = std::min(first, d.at);
-      last = std::max(last, d.at);
-    }
-  }
-  const auto apart = static_cast<Nanos>(kFastestDrift * static_cast<double>(last - first));
-  const Pair pair{Credible(all.up, apart), Credible(all.down, apart)};
+  const auto [first, last] = WindowOf(all);
+  const Nanos apart = DriftOver(last - first);
+  const Pair pair{Credible(all.up, apart), Credible(all.down, apart), {}, {}};
   std::vector<Stretch> best;
   double lowest = 0;
   for (size_t count = kMostStretches; count > 0; count /= 2) {

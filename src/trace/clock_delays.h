@@ -19,14 +19,22 @@ struct Message {
   int32_t from = 0, to = 0;  // clocks
   Nanos sent = 0;            // start of the send, on clock `from`
   Nanos received = 0;        // end of the receive, on clock `to`
+  Nanos ready = kNoBound;    // start of the receive, on clock `to`
+  Nanos left = kNoBound;     // end of the send, on clock `from`; where both are given, it may have waited for `ready`
 };
 
 // Forward delay f = received - sent = offset + d, backward delay b = d' - offset, with d and d' no less than nothing:
 // the offset is (f - b) / 2, give or take (f + b) / 2. The tightest f and b of a stretch of the window make one round.
+// gloo sends nothing before the other side has told that it receives (small messages, too), so a send ends no sooner
+// than its receive began: one more delay, the other way. It bounds a clock where messages go one way only, or are slow
+// one way.
 class DelayRounds {
  public:
   void Add(const Message& message);
-  // True where messages went both ways; only those make rounds.
+  // To be called once, when all are added: of each pair of hosts takes the delays of `ready` and `left` where they go
+  // with the others. Elsewhere the backend sends before it is asked to. O(n log n).
+  void Settle();
+  // True where delays went both ways; only those make rounds.
   [[nodiscard]] bool BothWays(int32_t a, int32_t b) const;
   // One round a stretch of each pair of hosts, 64 to 1 as bounds them best; those much looser than most are left out.
   // O(n).
@@ -37,7 +45,8 @@ class DelayRounds {
     Nanos delay = 0;
   };
   struct Pair {
-    std::vector<Delay> up, down;  // from the lower clock to the higher, and back
+    std::vector<Delay> up, down;                // from the lower clock to the higher, and back
+    std::vector<Delay> waited_up, waited_down;  // of sends for their receives
   };
 
  private:

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "trace/clock_bias.h"
 
 namespace headway::trace {
@@ -69,6 +71,35 @@ TEST(DelayRounds, OneDirectionMakesNoRound) {
   delays.AppendTo(&rounds);
   EXPECT_EQ(rounds.size(), 0u);
 }
+
+// Clock 1 is 40 ms ahead, all messages go up and take 0.7 ms. Every other one is sent 4 ms before the other side
+// receives, and ends there and here 4.7 ms later; `waits` = so do sends on a backend that waits for the receive, else
+// they end after 0.1 ms.
+DelayRounds OneWay(bool waits) {
+  DelayRounds delays;
+  for (int k = 0; k < 64; ++k) {
+    const Nanos t = kStart + k * 10 * kMillisecond, ahead = 40 * kMillisecond;
+    const Nanos ready = k % 2 == 0 ? t - 3 * kMillisecond : t + 4 * kMillisecond;
+    const Nanos received = std::max(t, ready) + 700 * kMicrosecond;
+    delays.Add({0, 1, t, received + ahead, ready + ahead, waits ? received : t + 100 * kMicrosecond});
+  }
+  delays.Settle();
+  return delays;
+}
+
+// Forward 40.7 ms; from a receive's start to the end of its send 4.7 - 4 - 40 = -39.3 ms: offset 40, half sum 0.7 ms.
+TEST(DelayRounds, ASendThatWaitsForItsReceiveBoundsTheOtherWay) {
+  const DelayRounds delays = OneWay(true);
+  EXPECT_TRUE(delays.BothWays(1, 0));
+  ClockRounds rounds;
+  delays.AppendTo(&rounds);
+  ASSERT_GT(rounds.size(), 0u);
+  EXPECT_EQ(rounds.readings[1].end - rounds.readings[0].end, 40'000'000);
+  EXPECT_EQ(rounds.bias[0], 700'000 + kRecordedLate);
+}
+
+// The second of two would be ready 3.9 ms after its send ended, the first received 0.7 ms after it was sent.
+TEST(DelayRounds, SendsThatEndBeforeTheirReceiveBeginsBoundNothing) { EXPECT_FALSE(OneWay(false).BothWays(1, 0)); }
 
 TEST(DelayRounds, AConstantAddedToAClockStaysThatConstant) {
   for (const Nanos added : {Nanos{1}, Nanos{123'456'789}, Nanos{-50'000'001}}) {

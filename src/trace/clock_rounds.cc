@@ -160,12 +160,13 @@ class RoundCollector {
     const CollectiveMember& to = collective.members[first_sends ? 1 : 0];
     const CommInstance &send = RowOf(from), &receive = RowOf(to);
     if (send.op != CommOp::kSend || receive.op != CommOp::kRecv || ClockOf(from) == ClockOf(to)) return;
-    delays_.Add({ClockOf(from), ClockOf(to), send.start, receive.end});
+    delays_.Add({ClockOf(from), ClockOf(to), send.start, receive.end, receive.start, send.end});
     messages_.push_back({ClockOf(from), send.end, ClockOf(to), receive.end, receive.end - receive.start});
   }
 
   // Ends of sends and receives say when somebody waited: only where nothing better is there, and with little weight.
   void AddMessages() {
+    delays_.Settle();
     delays_.AppendTo(&rounds_);
     for (const Ends& m : messages_) {
       if (delays_.BothWays(m.from, m.to)) continue;
