@@ -147,6 +147,28 @@ Plan HolesBetweenKernels(bool device) {
   return plan;
 }
 
+TEST(Suspects, ThreeStepsThatStandOutAreNoChance) {
+  // 64 steps of 101 ms, noise 0.303 (0.3 %): 1.4 ms are less than six times that, and three of them less than half a
+  // per cent of the window, but more than four times it; 1.1 are not.
+  const auto found = [](int steps, Nanos by, bool device, Nanos always = 0) {
+    Plan plan;
+    plan.steps = 64;
+    plan.device = device;
+    plan.compute = [=](int r, int s) {
+      return Ms(100) + (r == 1 ? always + (s % 20 == 5 && s < 20 * steps ? by : 0) : 0);
+    };
+    return FindSuspects(Look(Make(plan)).In());
+  };
+  const std::vector<Suspect> three = found(3, Us(1400), true);
+  ASSERT_EQ(three.size(), 1U);
+  EXPECT_EQ(three[0].rank, 1U);
+  EXPECT_EQ(three[0].StruckSteps(), (std::vector<size_t>{5, 25, 45}));
+  EXPECT_TRUE(found(2, Us(1400), true).empty());
+  EXPECT_TRUE(found(3, Us(1100), true).empty());
+  EXPECT_TRUE(found(3, Us(1100), true, Us(300)).empty());  // as much, but the rank always takes 0.3 more
+  EXPECT_TRUE(found(3, Us(1400), false).empty());          // operators of processors vary more
+}
+
 TEST(Suspects, HolesShowBesideWhatDevicesCompute) {
   // All own time is noisy by 4 * 1.48 ms. Without the kernels rank 3's 2 ms are all there is, in each of 16 steps.
   Look look(Make(HolesBetweenKernels(true)));
