@@ -46,6 +46,7 @@ class PointToPointMatcher {
     for (size_t r = 0; r < rows.size(); ++r) {
       for (const int32_t row : rows[r]) Sort(r, row, pipeline[r]);
     }
+    LeaveOneSided();
     PairFlows();
     PeelPipelines();
     MatchLonely();
@@ -140,6 +141,25 @@ class PointToPointMatcher {
   [[nodiscard]] std::optional<Nanos> Offset(int32_t a, int32_t b, Nanos own) const {
     Nanos offset = 0;
     return clocks_.OffsetBetween(a, b, own, &offset) ? std::optional<Nanos>(offset) : std::nullopt;
+  }
+
+  // Whether a written peer is a global rank or a place in the group's list is not known where the group is not. That of
+  // a rank which does not name this one says nothing.
+  void LeaveOneSided() {
+    for (auto it = flows_.begin(); it != flows_.end();) {
+      const auto& [own, peer, group] = it->first;
+      if (group >= 0 || !index_of_rank_.contains(peer) || flows_.contains({peer, own, group})) {
+        ++it;
+        continue;
+      }
+      Traffic& alone = lonely_[index_of_rank_.at(own)];
+      for (auto list : {&Traffic::sends, &Traffic::receives, &Traffic::both}) {
+        std::vector<int32_t>& rows = alone.*list;
+        rows.insert(rows.end(), (it->second.*list).begin(), (it->second.*list).end());
+        std::sort(rows.begin(), rows.end());
+      }
+      it = flows_.erase(it);
+    }
   }
 
   // Both sides name each other.

@@ -124,6 +124,29 @@ TEST(PointToPoint, APipelineOfThreeStagesThatNamesNobodyIsPairedByStreams) {
   EXPECT_EQ(pairs, (std::map<std::vector<RankId>, int>{{{0, 1}, 48}, {{1, 2}, 48}}));
 }
 
+TEST(PointToPoint, PlacesInAGroupThatIsNotKnownAreNoRanks) {
+  // Two pipelines, 0 with 2 and 1 with 3; nothing says so, and each rank names the other's place: 1 and 0. Rank 1 names
+  // itself, by that, and 0, 2 and 3 ranks that do not name them. 24 batches there and back, at times of their own.
+  std::vector<RankComms> ranks;
+  for (RankId r = 0; r < 4; ++r) ranks.push_back(Rank(r, {LocalGroup{}}, {}));
+  for (int k = 0; k < 24; ++k) {
+    for (const int first : {0, 1}) {
+      const int at = 100 * k + (first == 0 ? 7 : 11) * k % 31 + 4 * first;
+      const auto send = [&](int from, int to, int there, int begin) {
+        ranks[static_cast<size_t>(from)].instances.push_back(Row(CommOp::kSend, begin, begin + 3, there, 0));
+        ranks[static_cast<size_t>(to)].instances.push_back(Row(CommOp::kRecv, begin - 2, begin + 3, 1 - there, 0));
+      };
+      send(first, first + 2, 1, at);
+      send(first + 2, first, 0, at + 30 + 5 * k % 7);
+    }
+  }
+  const JobComms joined = JoinComms(ranks, 4);
+  EXPECT_EQ(joined.unmatched_instances, 0);
+  std::map<std::vector<RankId>, int> pairs;
+  for (const Collective& c : joined.collectives) ++pairs[joined.groups[static_cast<size_t>(c.group)].ranks];
+  EXPECT_EQ(pairs, (std::map<std::vector<RankId>, int>{{{0, 2}, 48}, {{1, 3}, 48}}));
+}
+
 TEST(PointToPoint, APipelineThatNamesNobodyAndDoesNotFitIsCounted) {
   // What the last stage does happens at other times: 24 sends and as many receives of it, and those of its neighbour.
   std::vector<RankComms> ranks = PeerlessPipeline(24);
