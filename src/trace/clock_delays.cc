@@ -97,6 +97,7 @@ void DelayRounds::Add(const Message& message) {
 
 void DelayRounds::Settle() {
   for (auto& [clocks, pair] : pairs_) {
+    if (pair.up.empty() || pair.down.empty()) continue;
     Pair all{pair.up, pair.down, {}, {}};
     all.up.insert(all.up.end(), pair.waited_up.begin(), pair.waited_up.end());
     all.down.insert(all.down.end(), pair.waited_down.begin(), pair.waited_down.end());

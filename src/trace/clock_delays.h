@@ -26,13 +26,13 @@ struct Message {
 // Forward delay f = received - sent = offset + d, backward delay b = d' - offset, with d and d' no less than nothing:
 // the offset is (f - b) / 2, give or take (f + b) / 2. The tightest f and b of a stretch of the window make one round.
 // gloo sends nothing before the other side has told that it receives (small messages, too), so a send ends no sooner
-// than its receive began: one more delay, the other way. It bounds a clock where messages go one way only, or are slow
-// one way.
+// than its receive began: one more delay, the other way. It bounds a clock where messages are slow one way. Where none
+// go that way at all it is left out: what a receive is early by is no delay that makes the middle of two bounds likely.
 class DelayRounds {
  public:
   void Add(const Message& message);
-  // To be called once, when all are added: of each pair of hosts takes the delays of `ready` and `left` where they go
-  // with the others. Elsewhere the backend sends before it is asked to. O(n log n).
+  // To be called once, when all are added: of each pair of hosts whose messages go both ways takes the delays of
+  // `ready` and `left` where they go with the others. Elsewhere the backend sends before it is asked to. O(n log n).
   void Settle();
   // True where delays went both ways; only those make rounds.
   [[nodiscard]] bool BothWays(int32_t a, int32_t b) const;

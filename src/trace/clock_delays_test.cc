@@ -72,34 +72,35 @@ TEST(DelayRounds, OneDirectionMakesNoRound) {
   EXPECT_EQ(rounds.size(), 0u);
 }
 
-// Clock 1 is 40 ms ahead, all messages go up and take 0.7 ms. Every other one is sent 4 ms before the other side
-// receives, and ends there and here 4.7 ms later; `waits` = so do sends on a backend that waits for the receive, else
-// they end after 0.1 ms.
-DelayRounds OneWay(bool waits) {
+// Clock 1 is 40 ms ahead; messages that go up take 0.7 ms. Every other one is sent 4 ms before the other side receives,
+// and ends there and here 4.7 ms later; `waits` = so do sends on a backend that waits for the receive, else they end
+// after 0.1 ms. `back`: as many go down, 30 ms each.
+DelayRounds OneWay(bool waits, bool back) {
   DelayRounds delays;
   for (int k = 0; k < 64; ++k) {
-    const Nanos t = kStart + k * 10 * kMillisecond, ahead = 40 * kMillisecond;
+    const Nanos t = kStart + k * 100 * kMillisecond, ahead = 40 * kMillisecond;
     const Nanos ready = k % 2 == 0 ? t - 3 * kMillisecond : t + 4 * kMillisecond;
     const Nanos received = std::max(t, ready) + 700 * kMicrosecond;
     delays.Add({0, 1, t, received + ahead, ready + ahead, waits ? received : t + 100 * kMicrosecond});
+    if (back) delays.Add({1, 0, t + 50 * kMillisecond + ahead, t + 80 * kMillisecond});
   }
   delays.Settle();
   return delays;
 }
 
 // Forward 40.7 ms; from a receive's start to the end of its send 4.7 - 4 - 40 = -39.3 ms: offset 40, half sum 0.7 ms.
+// Without these, and back 30 - 40 = -10 ms: offset (40.7 + 10) / 2, half sum (40.7 - 10) / 2.
 TEST(DelayRounds, ASendThatWaitsForItsReceiveBoundsTheOtherWay) {
-  const DelayRounds delays = OneWay(true);
-  EXPECT_TRUE(delays.BothWays(1, 0));
-  ClockRounds rounds;
-  delays.AppendTo(&rounds);
-  ASSERT_GT(rounds.size(), 0u);
-  EXPECT_EQ(rounds.readings[1].end - rounds.readings[0].end, 40'000'000);
-  EXPECT_EQ(rounds.bias[0], 700'000 + kRecordedLate);
+  for (const bool waits : {true, false}) {
+    ClockRounds rounds;
+    OneWay(waits, true).AppendTo(&rounds);
+    ASSERT_GT(rounds.size(), 0u);
+    EXPECT_EQ(rounds.readings[1].end - rounds.readings[0].end, waits ? 40'000'000 : 25'350'000);
+    EXPECT_EQ(rounds.bias[0], (waits ? 700'000 : 15'350'000) + kRecordedLate);
+  }
 }
 
-// The second of two would be ready 3.9 ms after its send ended, the first received 0.7 ms after it was sent.
-TEST(DelayRounds, SendsThatEndBeforeTheirReceiveBeginsBoundNothing) { EXPECT_FALSE(OneWay(false).BothWays(1, 0)); }
+TEST(DelayRounds, WhereNothingComesBackSendsThatWaitBoundNothing) { EXPECT_FALSE(OneWay(true, false).BothWays(1, 0)); }
 
 TEST(DelayRounds, AConstantAddedToAClockStaysThatConstant) {
   for (const Nanos added : {Nanos{1}, Nanos{123'456'789}, Nanos{-50'000'001}}) {
