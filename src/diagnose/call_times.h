@@ -28,13 +28,14 @@ using CallTimes = std::map<std::string_view, double>;
 // The same of the operators of a rank without a device. Those that hold less are mostly what a call costs by itself.
 [[nodiscard]] CallTimes TimesOfOperators(const pattern::RankPattern& rank);
 
-// Both for the ranks of a job, computed once a rank. `job` has to outlive it.
+// These for the ranks of a job, computed once a rank. `job` has to outlive it.
 class JobCallTimes {
  public:
   explicit JobCallTimes(const Job& job) : job_(job) {}
 
   [[nodiscard]] const CallTimes& Calls(size_t rank) { return Of(rank, &calls_, TimesOfCalls); }
   [[nodiscard]] const CallTimes& Kernels(size_t rank) { return Of(rank, &kernels_, TimesOfKernels); }
+  [[nodiscard]] const CallTimes& Operators(size_t rank) { return Of(rank, &operators_, TimesOfOperators); }
 
  private:
   const CallTimes& Of(size_t rank, std::map<size_t, CallTimes>* known,
@@ -44,7 +45,7 @@ class JobCallTimes {
   }
 
   const Job& job_;
-  std::map<size_t, CallTimes> calls_, kernels_;
+  std::map<size_t, CallTimes> calls_, kernels_, operators_;
 };
 
 // Each function's time on the one of the ranks that have it below which `share` of them lie: of a half the middle one,

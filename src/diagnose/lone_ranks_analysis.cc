@@ -39,21 +39,40 @@ std::vector<size_t> OthersOf(const Job& job, size_t rank) {
   return out;
 }
 
-// How much longer the rank's kernels (without devices, its operators) take than those of the others, who agree with one
-// another; 1 = they do not.
-double Slowness(const Job& job, size_t rank, const std::vector<size_t>& others, JobCallTimes* of) {
+// What a rank takes longer by than the others, who agree with one another; 1 = they do not.
+struct Slowness {
+  double ratio = 1;
+  bool of_calls = true;  // what calls cost by themselves is longer as well
+};
+
+// All of `mine` are longer by about as much. Work of other shapes is not: what is four times as long for one operator
+// is as long for another.
+bool AreEven(const CallTimes& mine, const CallTimes& usual, double ratio) {
+  return std::all_of(mine.begin(), mine.end(), [&](const auto& call) {
+    const double of_call = RatioOf(mine, usual, call.first);  // 0 where nobody else has it
+    return of_call == 0 || ((of_call - 1) * 2 >= ratio - 1 && (of_call - 1) * 2 <= 3 * (ratio - 1));
+  });
+}
+
+// By the rank's kernels; without devices by its operators.
+Slowness SlownessOf(const Job& job, size_t rank, const std::vector<size_t>& others, JobCallTimes* of) {
   const bool has_device = job.ranks[rank].has_device;
-  const auto times_of = [&](size_t r) { return has_device ? of->Kernels(r) : TimesOfOperators(job.ranks[r]); };
+  const auto times_of = [&](size_t r) { return has_device ? of->Kernels(r) : of->Operators(r); };
   std::vector<CallTimes> times;
   for (const size_t r : others) times.push_back(times_of(r));
   const CallTimes usual = TimesAmong(times, 0.5, 1);
   const CallRatio mine = CompareCalls(times_of(rank), usual);
-  if (mine.functions < kLeastKernels || !mine.alike || mine.ratio < (has_device ? kSlowDevice : kSlowHost)) return 1;
+  if (mine.functions < kLeastKernels || !mine.alike || mine.ratio < (has_device ? kSlowDevice : kSlowHost)) return {};
   const bool agree = std::all_of(times.begin(), times.end(), [&](const CallTimes& other) {
     const CallRatio theirs = CompareCalls(other, usual);
     return theirs.functions < kLeastKernels || (theirs.ratio - 1) * 3 <= mine.ratio - 1;
   });
-  return agree ? mine.ratio : 1;
+  if (!agree || (!has_device && !AreEven(times_of(rank), usual, mine.ratio))) return {};
+  if (has_device) return {mine.ratio};
+  std::vector<CallTimes> calls;
+  for (const size_t r : others) calls.push_back(of->Calls(r));
+  const CallRatio all = CompareCalls(of->Calls(rank), TimesAmong(calls, 0.5, 1));
+  return {mine.ratio, all.alike && (all.ratio - 1) * 2 >= mine.ratio - 1};
 }
 
 void Finish(const AnalysisInput& in, size_t rank, const std::string& cause, Candidate* candidate) {
@@ -73,9 +92,10 @@ void Finish(const AnalysisInput& in, size_t rank, const std::string& cause, Cand
 void CheckSpeed(const AnalysisInput& in, size_t rank, const std::vector<size_t>& others, JobCallTimes* of,
                 AnalysisOutput* out) {
   const Job& job = in.job;
-  const double slowness = Slowness(job, rank, others, of);
+  const auto [slowness, of_calls] = SlownessOf(job, rank, others, of);
   if (slowness <= 1) return;
   Candidate candidate;
+  candidate.at_most_info = !of_calls;  // its operators may get more data
   candidate.excess.assign(job.num_steps(), 0);
   for (size_t s = 0; s < job.num_steps(); ++s) {
     const pattern::Step* step = job.StepOf(rank, s);

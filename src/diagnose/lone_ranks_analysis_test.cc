@@ -78,7 +78,21 @@ TEST(LoneRanks, WithoutDevicesItIsEveryOperator) {
   EXPECT_EQ(found[0].finding.scope.ranks, (std::vector<RankId>{2}));
   // 3 of 13 parts of what it computes, those twelve included.
   for (const Nanos x : found[0].excess) EXPECT_NEAR(static_cast<double>(x), 3.0 / 13 * (130e6 + 12 * 32e3), 10);
+  EXPECT_TRUE(found[0].at_most_info);                           // its operators may get more data
   plan.call = [](int r) { return r == 2 ? Us(5700) : Ms(5); };  // 1.14 times: processors do other work, too
+  EXPECT_TRUE(Analyse(plan).empty());
+  plan.call = [](int r) { return r == 2 ? Us(6500) : Ms(5); };
+  plan.more = [](MadeMesh* mesh, int r) { mesh->Work(r, WorkClass::kHost, "optimizer", r == 2 ? Us(1300) : Ms(1), 4); };
+  EXPECT_FALSE(Analyse(plan).at(0).at_most_info);  // all of its host
+}
+
+TEST(LoneRanks, OperatorsOfOtherShapesAreNotLongerAlike) {
+  // Four operators on data four times as large as further on, and one that has more to do with it there: as long.
+  Plan plan{.device = false};
+  plan.call = [](int r) { return r == 0 ? Ms(20) : Ms(5); };
+  const auto conv = [](MadeMesh* mesh, int r) { mesh->Work(r, WorkClass::kCompute, "aten::conv2d", Ms(25), 5); };
+  EXPECT_EQ(Analyse(plan).size(), 1U);
+  plan.more = conv;
   EXPECT_TRUE(Analyse(plan).empty());
 }
 
