@@ -228,7 +228,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
 }
 
 // A rank that takes longer in nearly all steps is slow besides if that is far more than what moves strikes it with, or
-// if it is by a third as much where nothing moves to it; of others the imbalance explains all.
+// if it is by a third as much where nothing moves to it; of others the imbalance explains all but single steps.
 void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set<size_t>& about, Suspect* suspect) {
   const auto it = moving.explained.find(suspect->rank);
   if (it == moving.explained.end()) {
@@ -244,11 +244,12 @@ void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set
   const bool as_slow =
       besides.size() >= 3 && Median(std::move(besides)) * static_cast<Nanos>(suspect->struck) * kPart >= sum;
   const bool lasts = suspect->struck * 4 >= job.num_steps() * 3 && (suspect->total > 2 * sum || as_slow);
-  if (!lasts) {
-    *suspect = {};
-    return;
-  }
-  for (size_t s = 0; s < suspect->cost.size(); ++s) suspect->Take(s, it->second[s]);
+  // What moves is of one size. A step in which the rank takes far more than that besides is another matter.
+  constexpr Nanos kFar = 3;
+  const Nanos least = lasts ? 0 : kFar * *std::max_element(it->second.begin(), it->second.end());
+  std::vector<Nanos> rest(suspect->cost);
+  for (size_t s = 0; s < rest.size(); ++s) rest[s] = rest[s] - it->second[s] >= least ? rest[s] - it->second[s] : 0;
+  suspect->SetCost(std::move(rest));
   suspect->is_part = true;
 }
 

@@ -134,6 +134,22 @@ double OfMiddle(size_t count) {
   return count == 2 ? 1 : count % 2 == 1 ? 1.25 / std::sqrt(n) : 1.35 / std::sqrt(n - 1);
 }
 
+// By step: a batch strikes all that work on it about alike. What one of them takes far beyond that is its own: beyond
+// twice what the middle pair says; of two pairs, the one that says less.
+std::vector<Nanos> MostOfOne(const std::vector<std::vector<Nanos>>& differences, const std::vector<Nanos>& middle,
+                             Nanos least) {
+  std::vector<Nanos> out;
+  for (size_t s = 0; s < middle.size(); ++s) {
+    Nanos usual = std::abs(middle[s]);
+    if (differences.size() == 2) {
+      const Nanos sign = middle[s] < 0 ? -1 : 1;
+      usual = std::max(least, std::min(sign * differences[0][s], sign * differences[1][s]));
+    }
+    out.push_back(2 * usual);
+  }
+  return out;
+}
+
 std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pairs) {
   const Job& job = in.job;
   constexpr size_t kLeastPairs = 2;
@@ -180,12 +196,12 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
   if (!takes_turns && !(may_be_few && StrikesEitherAlike(middle, least, by_first, by_second, far))) return {};
   if (std::min(by_first, by_second) * 2 < std::max(by_first, by_second)) return {};
   if (!EachIsLonger(in, pairs, middle, least, by_first, by_second)) return {};
+  const std::vector<Nanos> most = MostOfOne(differences, middle, least);
   for (size_t p = 0; p < pairs.size(); ++p) {
     std::vector<Nanos> of_first(steps, 0), of_second(steps, 0);
     for (size_t s = 0; s < steps; ++s) {
-      // A batch strikes all that work on it about alike: what one of them takes far beyond that is its own.
-      if (middle[s] >= least) of_first[s] = std::min(differences[p][s], 2 * middle[s]);
-      if (-middle[s] >= least) of_second[s] = std::min(-differences[p][s], -2 * middle[s]);
+      if (middle[s] >= least) of_first[s] = std::min(differences[p][s], most[s]);
+      if (-middle[s] >= least) of_second[s] = std::min(-differences[p][s], most[s]);
     }
     for (Suspect side : {MakeSuspect(pairs[p].first, in.excess, std::move(of_first)),
                          MakeSuspect(pairs[p].second, in.excess, std::move(of_second))}) {

@@ -12,9 +12,9 @@
 namespace headway::diagnose {
 
 // The ranks of both, each with what it takes longer than its counterpart in the steps in which its replica is the
-// longer one, and no more than twice what the middle pair says; empty unless both are in some steps, half of the steps
-// are struck (or three, where all pairs say so of each), and several pairs of counterparts agree on it far beyond what
-// they differ by. `groups`: SiblingsOfGroups. O(ranks * steps).
+// longer one, and no more than twice what the middle pair says (of two, the lesser one); empty unless both are in some
+// steps, half of the steps are struck (or three, where all pairs say so of each), and several pairs of counterparts
+// agree on it far beyond what they differ by. `groups`: SiblingsOfGroups. O(ranks * steps).
 [[nodiscard]] std::vector<Suspect> StrikeReplicas(const AnalysisInput& in, const std::vector<Siblings>& groups);
 
 }  // namespace headway::diagnose

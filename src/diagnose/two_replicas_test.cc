@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <random>
@@ -283,6 +284,29 @@ TEST(TwoReplicas, OnAHostBackendManyPairsMayBeCloser) {
 TEST(TwoReplicas, FewStepsSayNothing) {
   Look look = Replicas(InTurns, false, 5);
   EXPECT_TRUE(StrikeReplicas(look.In(), SiblingsOfGroups(look.job)).empty());
+}
+
+TEST(TwoReplicas, APauseBesideItKeepsAFindingOfItsOwn) {
+  // Two stages, so that classes are two ranks each. Rank 1 stands still for 500 ms in one step: in one in which its
+  // replica is the longer one, or not.
+  for (const int step : {4, 5}) {
+    MadeMesh mesh({.ranks = 4});
+    mesh.Groups("mesh_pp", {{0, 1}, {2, 3}});
+    const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+    for (int s = 0; s < 12; ++s) {
+      mesh.Step();
+      for (int r = 0; r < 4; ++r) mesh.Compute(r, Ms(100) + InTurns(r / 2, r, s));
+      if (s == step) mesh.Hole(1, Ms(500));
+      mesh.Meet(world, trace::CommOp::kAllReduce, 1000, Ms(1));
+    }
+    const Diagnosis d = Diagnose(mesh.Make());
+    const auto is_pause = [](const report::Finding& f) { return f.cause == "paused-process"; };
+    const auto it = std::find_if(d.findings.begin(), d.findings.end(), is_pause);
+    ASSERT_NE(it, d.findings.end()) << step;
+    EXPECT_EQ(it->scope.ranks, std::vector<RankId>{1});
+    EXPECT_TRUE(std::any_of(d.findings.begin(), d.findings.end(),
+                            [](const report::Finding& f) { return f.id == "data-imbalance-moving"; }));
+  }
 }
 
 // On a bell curve: twelve even draws, less their mean.
