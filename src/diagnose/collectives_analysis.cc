@@ -2,6 +2,7 @@
 // How a program exchanges its gradients and parameters, held against how it could: in many small pieces that each pay
 // the start of a transfer, or one after the other with the work they could have run beside.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -234,7 +235,19 @@ void CheckSmall(const AnalysisInput& in, const Family& family, bool role_known, 
 struct Exposure {
   Nanos exposed = 0, transfer = 0;  // of one member on average
   Nanos alone = 0;                  // of `exposed` what the call is that has nothing to run beside
+  size_t calls = 0;
 };
+
+// Without what is a small part of the largest: beside the buckets a program may exchange a number, the loss or a norm.
+std::vector<size_t> LargeCalls(const Job& job, std::span<const size_t> calls) {
+  constexpr Nanos kPart = 10;
+  Nanos largest = 0;
+  for (const size_t c : calls) largest = std::max(largest, job.graph.collectives[c].transfer);
+  std::vector<size_t> out;
+  std::copy_if(calls.begin(), calls.end(), std::back_inserter(out),
+               [&](size_t c) { return job.graph.collectives[c].transfer * kPart >= largest; });
+  return out;
+}
 
 std::vector<Exposure> ExposureBySteps(const Job& job, const Family& family) {
   std::vector<Exposure> out(job.num_steps());
@@ -246,9 +259,11 @@ std::vector<Exposure> ExposureBySteps(const Job& job, const Family& family) {
         out[s].exposed += job.graph.collectives[c].exposed_transfer / members;
         out[s].transfer += job.graph.collectives[c].transfer;
       }
-      if (calls.empty()) continue;
+      const std::vector<size_t> large = LargeCalls(job, calls);
+      out[s].calls = std::max(out[s].calls, large.size());
+      if (large.empty()) continue;
       // Gradients come at the end of the work they are of, parameters before it.
-      const size_t alone = channel->op == CommOp::kAllGather ? calls.front() : calls.back();
+      const size_t alone = channel->op == CommOp::kAllGather ? large.front() : large.back();
       out[s].alone += job.graph.collectives[alone].exposed_transfer / members;
     }
   }
@@ -276,8 +291,7 @@ bool AddHideable(const Job& job, const Family& family, Candidate* candidate) {
   Nanos sum = 0;
   std::vector<double> keep(job.num_steps(), 1);
   for (size_t s = 0; s < exposure.size(); ++s) {
-    const size_t calls = family.front()->CallsOf(s).size();
-    const auto [exposed, transfer, alone] = exposure[s];
+    const auto [exposed, transfer, alone, calls] = exposure[s];
     // A single call is always exposed.
     if (calls < 2 || transfer <= 0 || static_cast<double>(exposed) < kHardlyHidden * static_cast<double>(transfer))
       continue;

@@ -260,6 +260,25 @@ TEST(Collectives, WhatHasNothingToRunBesideIsTheLastOfGradientsAndTheFirstOfPara
   EXPECT_EQ(saved(CommOp::kAllGather, true), Ms(10));
 }
 
+TEST(Collectives, ANumberBehindTheLastBucketIsNoBucket) {
+  // 40 ms of gradients, in one bucket or two, and the loss: of one bucket nothing can be hidden, of two the first.
+  const auto saved = [](const std::vector<Nanos>& buckets) {
+    MadeMesh mesh({.ranks = 4});
+    const int dp = mesh.Group("mesh_dp", {0, 1, 2, 3});
+    for (int s = 0; s < 6; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(100));
+      for (const Nanos transfer : buckets) mesh.Meet(dp, CommOp::kAllReduce, 25'000'000, transfer);
+      mesh.Meet(dp, CommOp::kAllReduce, 4, Us(100));
+    }
+    Look look(mesh.Make());
+    const std::vector<Candidate> found = look.Run(RunCollectivesAnalysis).candidates;
+    return found.empty() ? Nanos{0} : found[0].excess[0];
+  };
+  EXPECT_EQ(saved({Ms(40)}), 0);
+  EXPECT_EQ(saved({Ms(20), Ms(20)}), Ms(20) + Us(100));
+}
+
 TEST(Collectives, WorkHidesOnlyOneThingAtATime) {
   // Two thirds of 24 ms are 16: one all-gather of 10, and 6 of a reduce-scatter.
   const std::vector<Candidate> found = ParametersAndGradients(Ms(24));

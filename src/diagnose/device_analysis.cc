@@ -129,9 +129,10 @@ void CheckCopies(const AnalysisInput& in, AnalysisOutput* out) {
   }
 }
 
-// Idle behind the host from this share of the step on is worth a remark, and from the second one a warning: every job
-// has some.
-constexpr double kLaunchPercent = 1;
+// Idle behind the host from this share of the step on is worth a remark on any rank, on half of them from half of it on
+// (every job has some), and from the last one on a warning.
+constexpr double kLaunchPercent = 2;
+constexpr double kLaunchPercentOfHalf = 1;
 constexpr int kLaunchWarningPercent = 20;
 
 // Some steps end with a wait or two (the loss is read); from so many on they are inside the step.
@@ -195,9 +196,13 @@ void CheckLaunches(const AnalysisInput& in, AnalysisOutput* out) {
   const double syncs = SyncsPerStep(in.job);
   const bool is_sync = syncs >= kManySyncs && static_cast<double>(mean) <= syncs * kIdlePerSync;
   const Nanos most = cost.empty() ? 0 : *std::max_element(cost.begin(), cost.end());
-  const double least = (is_sync ? kSyncPercent : kLaunchPercent) / 100 * static_cast<double>(in.job.median_step);
+  const auto is_at_least = [&in](Nanos idle, double percent) {
+    return static_cast<double>(idle) >= percent / 100 * static_cast<double>(in.job.median_step);
+  };
   std::vector<size_t> members;
-  if (static_cast<double>(most) < least || !Begin(in, cost, &members, &candidate)) return;
+  const bool is_enough = is_at_least(most, is_sync ? kSyncPercent : kLaunchPercent) ||
+                         is_at_least(cost.empty() ? 0 : Median(cost), kLaunchPercentOfHalf);
+  if (!is_enough || !Begin(in, cost, &members, &candidate)) return;
   RemoveWaits(in.job, &candidate.edit);
   // A single profiled step is slow to launch by being profiled.
   candidate.at_most_info = in.job.num_steps() < 3 || mean * 100 < in.job.median_step * kLaunchWarningPercent;

@@ -37,7 +37,7 @@ bool DoesNoMore(const Job& job, size_t rank, const std::vector<size_t>& peers, N
   std::vector<Nanos> apart;
   for (const Nanos time : others) apart.push_back(std::abs(time - usual));
   const bool are_alike = peers.size() >= 2 && Median(std::move(apart)) * 4 < excess;
-  return usual > 0 && are_alike && (HostTime(job.ranks[rank], true) - usual) * 2 < excess;
+  return usual > 0 && are_alike && std::abs(HostTime(job.ranks[rank], true) - usual) * 2 < excess;
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct HostCalls {
 };
 
 // `why`: the excess. Where nothing can be held against the function that it names (peers' devices hide it: they wait
-// for this one), all that the host does over the window counts: it keeps up if that is longer by less than half of the
-// excess, and peers differ by less than a quarter of it. O(functions of the ranks).
+// for this one), all that the host does over the window counts: it keeps up if that is as long as on its peers to half
+// of the excess, and these differ by less than a quarter of it. O(functions of the ranks).
 [[nodiscard]] HostCalls CompareHostCalls(const Job& job, size_t rank, const std::vector<size_t>& peers,
                                          const Explanation& why, JobCallTimes* calls_of);
 

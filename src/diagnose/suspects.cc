@@ -111,11 +111,12 @@ Suspect Look(const Job& job, const ExcessTable& table, size_t rank, const Slower
   const bool far_in_one = worst >= std::max(6 * table.step_noise[c], job.median_step / (has_device ? 100 : 50));
   // Several steps that stand out less each are no more chance than one that does far, however little that adds up to;
   // of a rank that always takes a little longer: beyond that.
-  constexpr Nanos kSeveral = 3, kFarInSeveral = 4;
+  constexpr Nanos kFarInSeveral = 4;
+  const auto several = std::max<Nanos>(3, static_cast<Nanos>(job.num_steps() / 20));
   const auto struck = static_cast<Nanos>(suspect.struck);
   const Nanos usual = std::max<Nanos>(0, table.typical[rank]);
   const bool far_in_several =
-      has_device && struck >= kSeveral && suspect.total >= (usual + kFarInSeveral * table.step_noise[c]) * struck;
+      has_device && struck >= several && suspect.total >= (usual + kFarInSeveral * table.step_noise[c]) * struck;
   const Nanos least = static_cast<Nanos>(job.num_steps()) * job.median_step / 200;
   const bool is_enough = far_in_one || far_in_several || suspect.total >= least;
   return suspect.struck > 0 && is_enough ? suspect : Suspect{};

@@ -44,7 +44,8 @@ struct Suspect {
 // Longest first, ties by rank. Of a job with devices, ranks that are not suspect by all of their own time are looked at
 // beside what their device computes. A rank is suspect
 //   - in single steps, where its excess stands out of the noise of a step (and of 1 % of the step), if that adds up to
-//     half a per cent of the window, stands out far in one step, or (with devices) well in three;
+//     half a per cent of the window, stands out far in one step, or (with devices) well in three and in
+//     one of twenty;
 //   - over all steps, where its usual excess stands out of its peers' and of what the mean over the steps can be off
 //   by.
 [[nodiscard]] std::vector<Suspect> FindSuspects(const AnalysisInput& in);

@@ -150,9 +150,9 @@ Plan HolesBetweenKernels(bool device) {
 TEST(Suspects, ThreeStepsThatStandOutAreNoChance) {
   // 64 steps of 101 ms, noise 0.303 (0.3 %): 1.4 ms are less than six times that, and three of them less than half a
   // per cent of the window, but more than four times it; 1.1 are not.
-  const auto found = [](int steps, Nanos by, bool device, Nanos always = 0) {
+  const auto found = [](int steps, Nanos by, bool device, Nanos always = 0, int of = 64) {
     Plan plan;
-    plan.steps = 64;
+    plan.steps = of;
     plan.device = device;
     plan.compute = [=](int r, int s) {
       return Ms(100) + (r == 1 ? always + (s % 20 == 5 && s < 20 * steps ? by : 0) : 0);
@@ -164,6 +164,7 @@ TEST(Suspects, ThreeStepsThatStandOutAreNoChance) {
   EXPECT_EQ(three[0].rank, 1U);
   EXPECT_EQ(three[0].StruckSteps(), (std::vector<size_t>{5, 25, 45}));
   EXPECT_TRUE(found(2, Us(1400), true).empty());
+  EXPECT_TRUE(found(3, Us(1400), true, 0, 80).empty());  // of more steps more than three
   EXPECT_TRUE(found(3, Us(1100), true).empty());
   EXPECT_TRUE(found(3, Us(1100), true, Us(300)).empty());  // as much, but the rank always takes 0.3 more
   EXPECT_TRUE(found(3, Us(1400), false).empty());          // operators of processors vary more
