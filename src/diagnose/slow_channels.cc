@@ -115,6 +115,19 @@ SlowChannel Strike(const Channel& channel, size_t index, const std::vector<doubl
   return slow;
 }
 
+// What is slow wherever it can be held against its like is so in the other steps, too, in which these make other calls
+// (an operation that goes on beyond its step counts to it or not by chance).
+void TakeAllSteps(const Channel& channel, const std::vector<double>& ratios, SlowChannel* slow) {
+  const auto is_known = [](double ratio) { return ratio != kNoRatio; };
+  const auto known = std::count_if(ratios.begin(), ratios.end(), is_known);
+  const auto struck = std::count_if(slow->cost.begin(), slow->cost.end(), [](Nanos cost) { return cost > 0; });
+  if (struck < known || 2 * known < std::ssize(ratios)) return;
+  for (size_t s = 0; s < ratios.size(); ++s) {
+    if (is_known(ratios[s])) continue;
+    slow->cost[s] = std::llround(static_cast<double>(channel.actual[s]) * (1 - 1 / slow->ratio));
+  }
+}
+
 // In the last step ranks wait for what comes behind it, and rows end with the recording: it tells nothing by itself.
 bool IsOnlyTheLast(const SlowChannel& slow) {
   const auto is_struck = [](Nanos cost) { return cost > 0; };
@@ -155,6 +168,7 @@ BySlowness LookForSlow(const Job& job, std::span<const Channel> channels, Agains
     const Nanos uncertain = against == Against::kSiblings ? channel.uncertain : channel.wanders;
     SlowChannel slow = Strike(channel, i, ratios, against, from, uncertain);
     if (slow.ratio > 0 && !IsOnlyTheLast(slow)) {
+      if (lasting) TakeAllSteps(channel, ratios, &slow);
       out.slow.push_back(std::move(slow));
     } else if (SlowChannel unsure = Strike(channel, i, ratios, against, from, 0);
                unsure.ratio > 0 && !IsOnlyTheLast(unsure)) {
