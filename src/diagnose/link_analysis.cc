@@ -101,7 +101,8 @@ Candidate MakeFabricInSomeSteps(const Job& job, const std::vector<Channel>& chan
 struct SlowWays {
   std::set<int32_t> explained;      // groups
   std::optional<Candidate> fabric;  // the network in some steps
-  std::set<RankId> one_way;         // the members of what is slow where all of it passes one way out, too
+  std::vector<SlowChannel> in_some_steps;
+  std::set<RankId> one_way;  // the members of what is slow where all of it passes one way out, too
 };
 
 // What is held against siblings first: what they share (a slow step of all) says nothing about one of them.
@@ -109,7 +110,8 @@ SlowWays FindEgress(const AnalysisInput& in, AnalysisOutput* out) {
   const Job& job = in.job;
   const std::vector<Channel>& channels = in.channels;
   SlowWays ways;
-  const std::vector<SlowChannel> in_some_steps = FindSlowChannels(job, channels, Against::kOtherSteps);
+  ways.in_some_steps = FindSlowChannels(job, channels, Against::kOtherSteps);
+  const std::vector<SlowChannel>& in_some_steps = ways.in_some_steps;
   for (Egress& egress :
        Localise(job, channels, FindSlowChannels(job, channels, Against::kSiblings), Against::kSiblings)) {
     NarrowByOrder(job, channels, &egress);
@@ -171,7 +173,7 @@ void RunLinkAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     const bool is_p2p = job.comms.groups[static_cast<size_t>(channel.group)].is_p2p;
     if (!is_p2p && ways.explained.count(channel.group) == 0) left.push_back(&channel);
   }
-  RingLinks rings = FindRingLinks(job, left, channels);
+  RingLinks rings = FindRingLinks(job, left, channels, ways.in_some_steps);
   if (rings.too_many) {
     out->not_checked.push_back(
         {"slow links whose ring ends in an order that clocks do not tell", "too many ranks to fit all ends together"});

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnose/egress_finding.h"
 #include "diagnose/quickest_like.h"
 #include "diagnose/ring_marks.h"
 #include "diagnose/ring_order.h"
@@ -92,8 +93,36 @@ bool AreFitted(const std::vector<Marked>& marked) {
 
 bool IsByArrivals(const std::vector<Marked>& marked) { return marked.front().by == ToldBy::kArrivals; }
 
-void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all, Candidate* candidate) {
+// What these channels take longer in some steps than in their others, if all that the ends mark do: known better than
+// by any of its signs. False where one does not.
+bool RemoveWhatOthersLack(const Job& job, const SlowRings& slow, const std::vector<Channel>& all,
+                          std::span<const SlowChannel> in_some_steps, Candidate* candidate) {
+  const auto of = [&](const Channel* channel) {
+    return std::find_if(in_some_steps.begin(), in_some_steps.end(),
+                        [&](const SlowChannel& s) { return &all[s.channel] == channel; });
+  };
+  const auto is_slow = [&](const Channel* channel) { return of(channel) != in_some_steps.end(); };
+  if (!std::all_of(slow.marked.begin(), slow.marked.end(), [&](const Marked& m) { return is_slow(m.channel); })) {
+    return false;
+  }
+  candidate->excess.assign(job.num_steps(), 0);
+  for (const Channel* channel : slow.all) {
+    if (is_slow(channel)) RemoveExcess(job, *channel, *of(channel), candidate);
+  }
+  const SlowChannel& first = *of(slow.marked.front().channel);
+  candidate->finding.evidence.push_back(
+      {std::string("gain from other steps' ") + trace::ToString(slow.marked.front().channel->op),
+       FormatRatio(first.ratio), "", "",
+       "transfers of " +
+           Counted(std::count_if(first.cost.begin(), first.cost.end(), [](Nanos x) { return x > 0; }), "step") +
+           " against those of the others"});
+  return true;
+}
+
+void PriceSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all,
+                   std::span<const SlowChannel> in_some_steps, Candidate* candidate) {
   std::vector<report::Evidence>& evidence = candidate->finding.evidence;
+  if (RemoveWhatOthersLack(job, slow, all, in_some_steps, candidate)) return;
   // What the ends fit says what the link costs; where merely the last one is known nothing does.
   if (AreFitted(slow.marked)) {
     RemoveStagger(job, slow.marked, {}, candidate);
@@ -162,7 +191,8 @@ bool AreOfOneCard(const Job& job, const std::set<RankId>& senders) {
 }
 
 // Who receives over the slowest link, and where known who sends.
-Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all) {
+Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<Channel>& all,
+                       std::span<const SlowChannel> in_some_steps) {
   constexpr size_t kMostRows = 4;
   Candidate candidate;
   report::Finding& finding = candidate.finding;
@@ -223,7 +253,7 @@ Candidate MakeSlowLink(const Job& job, const SlowRings& slow, const std::vector<
       side_by_side
           ? "test the network cards of both hosts (counters, a pairwise bandwidth test), their cables and switch ports"
           : "test this link (counters, a pairwise bandwidth test); check rate limits, cabling, NIC and its driver";
-  PriceSlowLink(job, slow, all, &candidate);
+  PriceSlowLink(job, slow, all, in_some_steps, &candidate);
   finding.when = ClassifyWhen(candidate.excess, job.steps);
   return candidate;
 }
@@ -276,7 +306,8 @@ std::optional<Candidate> MakeStairs(const Job& job, const Channels& kinds) {
 
 }  // namespace
 
-RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vector<Channel>& all) {
+RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vector<Channel>& all,
+                        std::span<const SlowChannel> in_some_steps) {
   RingLinks out;
   std::map<int32_t, Channels> by_group;
   for (const Channel* channel : channels) by_group[channel->group].push_back(channel);
@@ -297,7 +328,7 @@ RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vec
     out.unexplained.insert(out.unexplained.end(), kinds.begin(), kinds.end());
   }
   for (const auto& [ways, rings] : slow) {
-    out.candidates.push_back(MakeSlowLink(job, rings, all));
+    out.candidates.push_back(MakeSlowLink(job, rings, all, in_some_steps));
     // That a library's rings go by rank is not known.
     const bool is_hint = has_device && AreFitted(rings.marked);
     out.candidates.back().at_most_info = is_hint;

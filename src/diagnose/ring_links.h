@@ -2,10 +2,12 @@
 // Slow links that only the order in which members of rings end shows.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "diagnose/candidate.h"
 #include "diagnose/channel_cost.h"
+#include "diagnose/slow_channels.h"
 
 namespace headway::diagnose {
 
@@ -19,7 +21,9 @@ struct RingLinks {
 // transfer. Groups side by side (the same operation from the same host to the same other one; where files name no
 // hosts, between members at the same places) are one finding: a network card serves all of them, and while one stays
 // slow the others wait for it. Fainter signs of devices (even stairs of ends) are remarks. `channels`: collectives of
-// which nothing else explains the time, by group. `all`: to hold them against. O(members + channels).
-[[nodiscard]] RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vector<Channel>& all);
+// which nothing else explains the time, by group. `all`: to hold them against; `in_some_steps`: which of them are
+// slower than in their other steps, and by how much: that is what the link costs. O(members + channels).
+[[nodiscard]] RingLinks FindRingLinks(const Job& job, const Channels& channels, const std::vector<Channel>& all,
+                                      std::span<const SlowChannel> in_some_steps = {});
 
 }  // namespace headway::diagnose

@@ -66,6 +66,35 @@ TEST(RingLinks, PairsFromOneHostToAnotherAreOneWay) {
   }
 }
 
+TEST(RingLinks, WhatIsQuickerInOtherStepsCostsWhatThoseTellApart) {
+  // The members on the first host end 2 ms after the others and 12 after the last one came, in every other step; else
+  // all do after 5. Those that came last spend 10 against 5 ms, whatever a link may be or ends tell.
+  for (const bool device : {true, false}) {
+    MadeMesh mesh({.ranks = 4, .per_host = 2, .device = device});
+    const int world = mesh.Group("default_pg", {0, 1, 2, 3});
+    const std::vector<int> pairs = mesh.Groups("mesh_dp", {{0, 2}, {1, 3}});
+    for (int s = 0; s < 32; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(20));
+      mesh.Meet(world, CommOp::kBarrier, 0, Us(20));
+      for (const int pair : pairs) {
+        mesh.Meet(pair, CommOp::kAllReduce, kBytes,
+                  s % 2 == 1 ? std::vector{Ms(12), Ms(10)} : std::vector{Ms(5), Ms(5)});
+      }
+    }
+    const Job job = JoinJob(mesh.Make());
+    const std::vector<Channel> all = CollectChannels(job);
+    Channels channels;
+    for (const Channel& channel : all) channels.push_back(&channel);
+    const std::vector<SlowChannel> slow = FindSlowChannels(job, all, Against::kOtherSteps);
+    ASSERT_EQ(slow.size(), 2U);
+    const std::vector<Candidate> found = FindRingLinks(job, channels, all, slow).candidates;
+    ASSERT_EQ(found.size(), 1U) << device;
+    EXPECT_EQ(LinksOf(found[0].finding), (Links{{2, 0}, {3, 1}}));
+    for (size_t s = 0; s < 32; ++s) EXPECT_EQ(found[0].excess[s], s % 2 == 1 ? Ms(5) : 0) << s;
+  }
+}
+
 TEST(RingLinks, PairsOfOneHostShareItsProcessors) {
   MadeMesh mesh({.ranks = 4, .device = false});
   const std::vector<int> pairs = mesh.Groups("mesh_dp", {{0, 2}, {1, 3}});
