@@ -30,7 +30,7 @@ struct Candidate {
   bool only_here = false;       // scope.function takes next to nothing anywhere else
   std::string of_one;           // where it speaks of several ranks: what was said of `speaker` alone
   size_t speaker = 0;           // rank index
-  double longer = 0;            // how many times as long as elsewhere a call of it takes; 0 = not known
+  double longer = 0;            // how many times as long as elsewhere it, or a call of it, takes; 0 = not known
   std::vector<Nanos> excess;    // by axis step: what the cause costs its own ranks, before anyone hides it
 };
 

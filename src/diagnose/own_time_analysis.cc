@@ -156,6 +156,12 @@ Cause MoreLayers(const Explanation& why) {
           "move layers from this stage to the others"};
 }
 
+// How many times as long as on its peers it takes: all functions of a slow host, else the one that is told.
+double TimesOfPeers(const Explanation& why, const Cause& cause) {
+  if (cause.name == "slow-host") return why.ratio;
+  return why.node < 0 ? 0 : static_cast<double>(why.node_own) / static_cast<double>(std::max<Nanos>(1, why.node_peers));
+}
+
 Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set<size_t>& all_suspects,
                         JobCallTimes* calls_of) {
   const Job& job = in.job;
@@ -201,6 +207,7 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   finding.scope.function = cause.function;
   candidate.against = HeldAgainst::kPeers;
   candidate.only_here = why.only_here && cause.function == why.function;
+  if (!context.has_device) candidate.longer = TimesOfPeers(why, cause);  // of which nothing is hidden
   if (why.pair && cause.function == why.function) candidate.other = why.other;
   finding.sentence = cause.sentence + ".";
   finding.suggestion = cause.suggestion;

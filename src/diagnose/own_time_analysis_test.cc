@@ -254,6 +254,7 @@ TEST(OwnTime, ASlowHostIsToldByTheTimeOfItsCallsThoughOneIsMostOfIt) {
     const AnalysisOutput out = WithFunctions(functions, [call](int r, size_t k) {
       return k == 0 ? (r == 2 ? Ms(30) : Ms(10)) : 10 * (r == 2 ? call : Us(10));
     });
+    for (const Candidate& found : out.candidates) EXPECT_EQ(found.longer, 0);  // what devices hide is not in it
     return out.candidates.size() == 1 ? out.candidates[0].finding.cause : "";
   };
   EXPECT_EQ(cause(Us(30)), "slow-host");
@@ -345,6 +346,7 @@ TEST(OwnTime, AStageWhoseCallsAreLongerIs) {
   EXPECT_EQ(found.finding.cause, "slow-host-code");
   EXPECT_EQ(found.finding.scope.ranks, (std::vector<RankId>{2}));
   EXPECT_FALSE(found.at_most_info);
+  EXPECT_DOUBLE_EQ(found.longer, 1.5);
 }
 
 // Four stages of one rank each without devices; a step is five calls each of six operators of 4 ms, of which stage 2
@@ -379,6 +381,7 @@ TEST(OwnTime, AStageThatMakesMoreCallsOfAllOperatorsIsNoSlowHost) {
   ASSERT_EQ(slow.candidates.size(), 1U);
   EXPECT_EQ(slow.candidates[0].finding.cause, "slow-host");
   EXPECT_FALSE(slow.candidates[0].at_most_info);
+  EXPECT_DOUBLE_EQ(slow.candidates[0].longer, 1.4);
 }
 
 }  // namespace
