@@ -147,7 +147,7 @@ std::vector<Reading> Readings(const AnalysisInput& in, const std::vector<Sibling
   for (size_t c = 0; c < in.job.classes.size(); ++c) {
     // Of three, one that is struck pulls the middle of the other two's peers up by half of it.
     const Nanos noise = in.job.classes[c].size() > 3 ? NoiseBelow(in, in.job.classes[c]) : in.excess.step_noise[c];
-    const bool is_far_less = noise * 5 < in.excess.step_noise[c] * 4;
+    const bool is_far_less = noise * 10 < in.excess.step_noise[c] * 9;
     below.push_back(is_far_less ? noise : in.excess.step_noise[c]);
   }
   if (below != in.excess.step_noise) out.push_back({StruckRanks(in, all, below)});

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/median.h"
+
 namespace headway::diagnose {
 
 namespace {
@@ -134,6 +136,32 @@ double OfMiddle(size_t count) {
   return count == 2 ? 1 : count % 2 == 1 ? 1.25 / std::sqrt(n) : 1.35 / std::sqrt(n - 1);
 }
 
+// What the pairs say of each step, and what that deviates by.
+struct Agreement {
+  std::vector<Nanos> middle;  // by step; of three pairs and more, a rank that is slow by itself spoils its pair only
+  Nanos noise = 0;            // of `middle`, from what a quiet pair is apart from it
+};
+
+Agreement AgreementOf(const std::vector<std::vector<Nanos>>& differences) {
+  Agreement out;
+  std::vector<std::vector<Nanos>> apart(differences.size());
+  for (size_t s = 0; s < differences.front().size(); ++s) {
+    std::vector<std::pair<Nanos, size_t>> of_step;  // with the pair
+    for (size_t p = 0; p < differences.size(); ++p) of_step.emplace_back(differences[p][s], p);
+    std::sort(of_step.begin(), of_step.end());
+    const size_t half = of_step.size() / 2;
+    const bool is_odd = of_step.size() % 2 == 1;
+    out.middle.push_back(is_odd ? of_step[half].first : (of_step[half - 1].first + of_step[half].first) / 2);
+    for (size_t i = 0; i < of_step.size(); ++i) {
+      if (!is_odd || i != half) apart[of_step[i].second].push_back(of_step[i].first - out.middle.back());
+    }
+  }
+  std::vector<Nanos> deviations;
+  for (std::vector<Nanos>& of_pair : apart) deviations.push_back(DeviationOf(std::move(of_pair)));
+  out.noise = static_cast<Nanos>(OfMiddle(apart.size()) * static_cast<double>(LowerMedian(&deviations)));
+  return out;
+}
+
 // By step: a batch strikes all that work on it about alike. What one of them takes far beyond that is its own: beyond
 // twice what the middle pair says; of two pairs, the one that says less.
 std::vector<Nanos> MostOfOne(const std::vector<std::vector<Nanos>>& differences, const std::vector<Nanos>& middle,
@@ -159,18 +187,7 @@ std::vector<Suspect> Strike(const AnalysisInput& in, const std::vector<Pair>& pa
     differences.push_back(DifferenceOf(in, pair));
     if (differences.back().empty()) return {};
   }
-  // The middle one: of three pairs and more, a rank that is slow by itself, or pauses, spoils its pair only.
-  std::vector<Nanos> middle, apart;
-  for (size_t s = 0; s < job.num_steps(); ++s) {
-    std::vector<Nanos> of_step;
-    for (const auto& of_pair : differences) of_step.push_back(of_pair[s]);
-    std::sort(of_step.begin(), of_step.end());
-    middle.push_back(Median(of_step));
-    if (of_step.size() % 2 == 1) of_step.erase(of_step.begin() + std::ssize(of_step) / 2);  // never apart from itself
-    for (const Nanos x : of_step) apart.push_back(x - middle.back());
-  }
-  const double scale = OfMiddle(pairs.size());
-  const auto noise = static_cast<Nanos>(scale * static_cast<double>(DeviationOf(std::move(apart))));
+  const auto [middle, noise] = AgreementOf(differences);
   const bool has_device = job.ranks.front().has_device;
   // Other work on the machine strikes few of many ranks at once.
   const Nanos of_step = job.median_step / (has_device ? 200 : pairs.size() >= 8 ? 40 : 20);
