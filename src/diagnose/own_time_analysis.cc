@@ -17,6 +17,7 @@
 #include "diagnose/class_parts.h"
 #include "diagnose/complete_places.h"
 #include "diagnose/explain.h"
+#include "diagnose/function_parts.h"
 #include "diagnose/host_calls.h"
 #include "diagnose/launch_bound.h"
 #include "diagnose/moving_imbalance.h"
@@ -168,12 +169,13 @@ Candidate MakeCandidate(const AnalysisInput& in, Suspect suspect, const std::set
   std::vector<size_t> peers = SamplePeers(job, suspect.rank, all_suspects);
   if (peers.empty()) peers = SamplePeers(job, suspect.rank, {});
   std::vector<size_t> steps = suspect.TellingSteps();
-  Explanation why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps), -1, suspect.classes);
+  Explanation why =
+      Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps), suspect.within, suspect.classes);
   CauseContext context;
   context.confirmed = RefineByFunction(in, why, peers, &suspect);
   if (context.confirmed) {
     steps = suspect.TellingSteps();
-    why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps), -1, suspect.classes);
+    why = Explain(job, in.view, {suspect.rank, steps}, SameSteps(peers, steps), suspect.within, suspect.classes);
   }
   context.has_device = job.ranks[suspect.rank].has_device;
   context.when = ClassifyWhen(suspect.cost, job.steps);
@@ -324,7 +326,8 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     suspects.resize(kMaxSuspects);
   }
   const std::vector<std::vector<Suspect>> pauses = TakePauses(in, &suspects);
-  const std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
+  std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
+  parts.push_back(SplitByFunction(in, &suspects));
   JobCallTimes calls_of(in.job);
   RankCandidates all;
   const auto tell = [&](const std::vector<Suspect>& of, const std::string& suffix) {

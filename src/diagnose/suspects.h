@@ -18,6 +18,7 @@ struct Suspect {
   const ExcessTable* table = nullptr;  // what `cost` is taken from
   bool is_part = false;                // another cause strikes the rank too: which steps are whose is settled
   WorkClasses classes = kAllWork;      // the work it is about
+  FunctionView::Node within = -1;      // the function it is about; -1 = any
   std::vector<size_t> shared;          // steps that both strike: what the rank does in them says nothing of this one
 
   // Sets `cost`, and the other two by it. What is not above zero strikes nothing.
