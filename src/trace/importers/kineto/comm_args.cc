@@ -148,7 +148,8 @@ int32_t PeerOf(CommOp op, const CollectiveArgs& comm, std::string_view name, std
   if (!sends && op != CommOp::kRecv) return -1;
   int64_t peer = sends ? comm.destination : comm.source;
   if (peer < 0) peer = NumberBehind(name, sends ? "->" : "<-");
-  if (peer < 0) {
+  const bool is_any = name.find("any_source") != std::string_view::npos;  // its third input is the tag
+  if (peer < 0 && !is_any) {
     const std::vector<std::string_view> inputs = SplitList(concrete_inputs);
     int64_t number = -1;
     if (inputs.size() > 2 && ParseDecimal(Unquoted(inputs[2]), 0, &number)) peer = number;

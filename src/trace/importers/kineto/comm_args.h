@@ -30,7 +30,7 @@ enum class Tensors : uint8_t { kSummed, kLargest };
                                 const NameRules& rules);
 
 // The other side of a p2p operation as written: Src/Dst Rank, "nccl:send 1->2", "nccl:recv 3<-0", or the third of the
-// Concrete Inputs of c10d::send and recv_. -1 = not written, or not p2p.
+// Concrete Inputs of c10d::send and recv_. -1 = not written (nobody in particular), or not p2p.
 [[nodiscard]] int32_t PeerOf(CommOp op, const CollectiveArgs& comm, std::string_view name,
                              std::string_view concrete_inputs);
 

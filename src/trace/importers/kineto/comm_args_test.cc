@@ -80,6 +80,7 @@ TEST(CommArgs, Peers) {
   EXPECT_EQ(PeerOf(CommOp::kRecv, none, "nccl:recv 3<-0", ""), 0);
   EXPECT_EQ(PeerOf(CommOp::kSend, none, "c10d::send", R"(["", "", "5", "0"])"), 5);
   EXPECT_EQ(PeerOf(CommOp::kRecv, none, "c10d::recv_", R"(["", "", "4", "0"])"), 4);
+  EXPECT_EQ(PeerOf(CommOp::kRecv, none, "c10d::recv_any_source_", R"(["", "", "7"])"), -1) << "7 is the tag";
   EXPECT_EQ(PeerOf(CommOp::kSend, none, "gloo:send", ""), -1);
   EXPECT_EQ(PeerOf(CommOp::kAllReduce, none, "nccl:send 1->2", ""), -1);
   CollectiveArgs both;
