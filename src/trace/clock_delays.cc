@@ -70,19 +70,32 @@ std::pair<Nanos, Nanos> WindowOf(const DelayRounds::Pair& pair) {
 
 Nanos DriftOver(Nanos time) { return static_cast<Nanos>(kFastestDrift * static_cast<double>(time)); }
 
-// Whether it took less than no time there and back, in more than a few stretches of the window.
-bool AreImpossible(const DelayRounds::Pair& pair) {
-  constexpr size_t kFew = 10;    // one in so many
-  constexpr size_t kEnough = 8;  // delays of one message are never at odds with each other
+// Whether sends wait for their receives: in a good part of the stretches some receive surely began later than its send
+// (by more than the least delay there is), and hardly ever it took less than no time there and back. A send that had
+// not waited for that receive would have ended before it, and so by less than no time.
+bool DoWait(const DelayRounds::Pair& pair) {
+  constexpr size_t kFew = 10, kGoodPart = 8;  // one in so many
+  constexpr size_t kEnough = 8;               // delays of one message are never at odds with each other
   const auto [first, last] = WindowOf(pair);
   const size_t count = std::clamp<size_t>(std::min(pair.up.size(), pair.down.size()) / kEnough, 1, kMostStretches);
   const Nanos width = (last - first) / static_cast<Nanos>(count) + 1;
-  const Nanos least = -2 * kRecordedLate - DriftOver(width);
+  const Nanos slack = 2 * kRecordedLate + DriftOver(width);
   const std::vector<Stretch> stretches = Divide(pair, first, width, count);
   const auto tells = [](const Stretch& s) { return s.up > 0 && s.down > 0; };
-  const auto fails = [&](const Stretch& s) { return tells(s) && s.least_up + s.least_down < least; };
-  return kFew * static_cast<size_t>(std::ranges::count_if(stretches, fails)) >
-         static_cast<size_t>(std::ranges::count_if(stretches, tells));
+  const auto fails = [&](const Stretch& s) { return tells(s) && s.least_up + s.least_down < -slack; };
+  std::vector<bool> waits(count, false);
+  const auto note = [&](const std::vector<DelayRounds::Delay>& late, Nanos Stretch::* least) {
+    for (const auto& d : late) {
+      const auto at = static_cast<size_t>((d.at - first) / width);
+      const Stretch& s = stretches[at];
+      if (tells(s) && !fails(s) && d.delay > s.*least + slack) waits[at] = true;
+    }
+  };
+  note(pair.late_up, &Stretch::least_up);
+  note(pair.late_down, &Stretch::least_down);
+  const auto tell = static_cast<size_t>(std::ranges::count_if(stretches, tells));
+  return kFew * static_cast<size_t>(std::ranges::count_if(stretches, fails)) <= tell &&
+         kGoodPart * static_cast<size_t>(std::ranges::count(waits, true)) >= tell;
 }
 
 }  // namespace
@@ -93,15 +106,16 @@ void DelayRounds::Add(const Message& message) {
   (up ? pair.up : pair.down).push_back({up ? message.sent : message.received, message.received - message.sent});
   if (message.ready == kNoBound || message.left == kNoBound) return;
   (up ? pair.waited_down : pair.waited_up).push_back({up ? message.left : message.ready, message.left - message.ready});
+  (up ? pair.late_up : pair.late_down).push_back({up ? message.sent : message.ready, message.ready - message.sent});
 }
 
 void DelayRounds::Settle() {
   for (auto& [clocks, pair] : pairs_) {
     if (pair.up.empty() || pair.down.empty()) continue;
-    Pair all{pair.up, pair.down, {}, {}};
+    Pair all{pair.up, pair.down, {}, {}, pair.late_up, pair.late_down};
     all.up.insert(all.up.end(), pair.waited_up.begin(), pair.waited_up.end());
     all.down.insert(all.down.end(), pair.waited_down.begin(), pair.waited_down.end());
-    if (!AreImpossible(all)) pair = std::move(all);
+    if (DoWait(all)) pair = std::move(all);
   }
 }
 
@@ -119,7 +133,7 @@ void DelayRounds::AppendTo(ClockRounds* rounds) const {
 void DelayRounds::AppendPair(int32_t low, int32_t high, const Pair& all, ClockRounds* rounds) {
   const auto [first, last] = WindowOf(all);
   const Nanos apart = DriftOver(last - first);
-  const Pair pair{Credible(all.up, apart), Credible(all.down, apart), {}, {}};
+  const Pair pair{Credible(all.up, apart), Credible(all.down, apart), {}, {}, {}, {}};
   std::vector<Stretch> best;
   double lowest = 0;
   for (size_t count = kMostStretches; count > 0; count /= 2) {

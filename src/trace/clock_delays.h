@@ -28,11 +28,14 @@ struct Message {
 // gloo sends nothing before the other side has told that it receives (small messages, too), so a send ends no sooner
 // than its receive began: one more delay, the other way. It bounds a clock where messages are slow one way. Where none
 // go that way at all it is left out: what a receive is early by is no delay that makes the middle of two bounds likely.
+// That is gloo's protocol; others (MPI) send small messages unasked. A row does not say whose it is, so these delays
+// count between two hosts whose sends are seen to wait.
 class DelayRounds {
  public:
   void Add(const Message& message);
   // To be called once, when all are added: of each pair of hosts whose messages go both ways takes the delays of
-  // `ready` and `left` where they go with the others. Elsewhere the backend sends before it is asked to. O(n log n).
+  // `ready` and `left` where sends did wait and these delays go with the others. Elsewhere the backend sends before it
+  // is asked to, or may do so. O(n).
   void Settle();
   // True where delays went both ways; only those make rounds.
   [[nodiscard]] bool BothWays(int32_t a, int32_t b) const;
@@ -47,6 +50,7 @@ class DelayRounds {
   struct Pair {
     std::vector<Delay> up, down;                // from the lower clock to the higher, and back
     std::vector<Delay> waited_up, waited_down;  // of sends for their receives
+    std::vector<Delay> late_up, late_down;      // of a receive's start behind its send's
   };
 
  private:

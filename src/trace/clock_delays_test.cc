@@ -100,6 +100,37 @@ TEST(DelayRounds, ASendThatWaitsForItsReceiveBoundsTheOtherWay) {
   }
 }
 
+// Clocks are equal, and sends end after 0.1 ms whatever the other side does: 50 ms before it receives on the way up. On
+// the way back so they do, or the other side has received for 50 ms. Messages last 0.2 ms from the later of the two.
+DelayRounds Unasked(bool early_back, Nanos varies) {
+  DelayRounds delays;
+  for (int k = 0; k < 64; ++k) {
+    const Nanos t = kStart + k * 100 * kMillisecond, ready = t + 50 * kMillisecond + k % 2 * varies;
+    const Nanos back = t + 40 * kMillisecond, back_ready = back + (early_back ? -50 : 50) * kMillisecond;
+    const auto add = [&](int32_t from, Nanos sent, Nanos began) {
+      const Nanos received = std::max(sent, began) + 200 * kMicrosecond;
+      delays.Add({from, 1 - from, sent, received, began, sent + 100 * kMicrosecond});
+    };
+    add(0, t, ready);
+    add(1, back, back_ready);
+  }
+  delays.Settle();
+  return delays;
+}
+
+// Forward 50.2 ms, back 0.2 or 50.2 ms: half sum 25.2 or 50.2 ms. If sends had waited, the clock would be 49.9 ms ahead
+// at the least, from which the 50.2 ms are not far: 50.05 ms, give or take 0.15.
+TEST(DelayRounds, SendsThatAreNotSeenToWaitBoundNothing) {
+  for (const bool early_back : {true, false}) {
+    for (const Nanos varies : {Nanos{0}, kMillisecond}) {
+      ClockRounds rounds;
+      Unasked(early_back, varies).AppendTo(&rounds);
+      ASSERT_GT(rounds.size(), 0u);
+      EXPECT_EQ(rounds.bias[0], (early_back ? 25'200'000 : 50'200'000) + kRecordedLate) << early_back << varies;
+    }
+  }
+}
+
 TEST(DelayRounds, WhereNothingComesBackSendsThatWaitBoundNothing) { EXPECT_FALSE(OneWay(true, false).BothWays(1, 0)); }
 
 TEST(DelayRounds, AConstantAddedToAClockStaysThatConstant) {
