@@ -135,32 +135,46 @@ Nanos Choice::Make(Nanos quickest, FlowPairs* pairs) const {
   return cost;
 }
 
-// How long the rows of each message last beside each other at the least, if the clocks are set as suits them best. The
-// data come no sooner than the send begins, and gloo sends none before the other side receives: negative = these are no
-// messages, but for what clocks drift apart and rows are recorded late. Of one in twenty no more is asked.
-Nanos RoomAt(const CommSequence& sends, const CommSequence& receives, int32_t shift) {
+// How long the rows of each message last beside each other at the least, under `offset` or, where that is not known, if
+// the clocks are set as suits them best. The data come no sooner than the send begins, and gloo sends none before the
+// other side receives: negative = these are no messages, but for what clocks drift apart and rows are recorded late. Of
+// one in twenty no more is asked.
+Nanos RoomAt(const CommSequence& sends, const CommSequence& receives, int32_t shift, std::optional<Nanos> offset) {
   std::vector<Nanos> at_most, at_least;  // receiver's clock - sender's
   for (int32_t i = std::max(0, -shift); i < receives.size() && i + shift < sends.size(); ++i) {
     at_most.push_back(receives[i].end - sends[i + shift].start);
     at_least.push_back(receives[i].start - sends[i + shift].end);
   }
+  if (at_most.empty()) return 0;
   const size_t few = at_most.size() / 20;
   std::ranges::nth_element(at_most, at_most.begin() + static_cast<std::ptrdiff_t>(few));
   std::ranges::nth_element(at_least, at_least.begin() + static_cast<std::ptrdiff_t>(few), std::greater<>());
-  return at_most.empty() ? 0 : at_most[few] - at_least[few];
+  if (offset) return std::min(at_most[few] - *offset, *offset - at_least[few]);
+  return at_most[few] - at_least[few];
 }
 
 // The shift that `fit` has or, of a host's messages, if their rows cannot be beside each other then, the nearest one at
-// which they can: ends agree with nothing that only say when somebody waited.
-int32_t ShiftOfMessages(const CommSequence& sends, const CommSequence& receives, const ShiftFit& fit) {
+// which half of them or more can: ends agree with nothing that only say when somebody waited. A clock at odds with all
+// of these is left aside; that of `fit` where there is none.
+int32_t ShiftOfMessages(const CommSequence& sends, const CommSequence& receives, const ShiftFit& fit,
+                        std::optional<Nanos> offset) {
   constexpr int32_t kNear = 3;
   if (!IsHostMessage(*sends.rank, sends[0])) return fit.shift;
   const Nanos window = receives[receives.size() - 1].end - receives[0].start;
   const Nanos least = -2 * kRecordedLate - static_cast<Nanos>(kFastestDrift * static_cast<double>(window));
-  if (RoomAt(sends, receives, fit.shift) >= least) return fit.shift;
-  for (int32_t near = 0; near <= kNear; ++near) {
-    for (const int32_t shift : {near, -near}) {
-      if (RoomAt(sends, receives, shift) >= least) return shift;
+  const auto covers_half = [&](int32_t shift) {
+    const int32_t overlap = std::min(receives.size(), sends.size() - shift) - std::max(0, -shift);
+    return 2 * overlap >= std::min(receives.size(), sends.size());
+  };
+  std::vector<std::optional<Nanos>> clocks{std::nullopt};
+  if (offset) clocks.insert(clocks.begin(), offset);
+  const int32_t inwards = fit.shift > 0 ? -1 : 1;  // windows seldom begin far apart
+  for (const auto& clock : clocks) {
+    if (RoomAt(sends, receives, fit.shift, clock) >= least) return fit.shift;
+    for (int32_t near = 1; near <= kNear; ++near) {
+      for (const int32_t shift : {fit.shift + inwards * near, fit.shift - inwards * near}) {
+        if (covers_half(shift) && RoomAt(sends, receives, shift, clock) >= least) return shift;
+      }
     }
   }
   return fit.shift;
@@ -175,7 +189,7 @@ FlowPairs PairFlow(const CommSequence& sends, const CommSequence& receives, std:
   if (equal && fit.shift != 0 && fit.cost > JudgeShift(sends, receives, 0, offset).cost - 0.3) {
     fit = JudgeShift(sends, receives, 0, offset);
   }
-  if (const int32_t shift = ShiftOfMessages(sends, receives, fit); shift != fit.shift) {
+  if (const int32_t shift = ShiftOfMessages(sends, receives, fit, offset); shift != fit.shift) {
     fit = JudgeShift(sends, receives, shift, offset);
   }
   if (fit.mismatch > 0.05 || fit.step_mismatch > 0.3) return ByTime(sends, receives, offset.value_or(fit.centre));

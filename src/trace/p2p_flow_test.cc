@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "trace/comm.h"
@@ -130,27 +131,70 @@ TEST(PairWithSome, WhatCannotBeIsLeftAloneThoughTheScheduleRepeats) {
   for (const auto& [i, j] : pairs) EXPECT_TRUE(i % 2 == 0 && j % 2 == 0) << i << " " << j;
 }
 
+// A host's rows, in ms.
+struct HostRows {
+  RankComms rank{.groups = {{.is_p2p = true}}};
+  std::vector<int32_t> rows;
+
+  void Add(CommOp op, double start, double end) {
+    const auto at = [](double ms) { return static_cast<Nanos>(ms * kMillisecond); };
+    rows.push_back(static_cast<int32_t>(rank.instances.size()));
+    rank.instances.push_back({.start = at(start), .end = at(end), .op = op});
+  }
+};
+
+FlowPairs PairHosts(const HostRows& sends, const HostRows& receives, std::optional<Nanos> offset) {
+  return PairFlow({&sends.rank, 0, sends.rows}, {&receives.rank, 1, receives.rows}, offset);
+}
+
 // A stage's step on a host lasts 237 ms, and its rows until they were waited for, together with others. Its ends agree
 // best with those of the sends before: 8 ms later in two of four. But the receive 278 … would begin 61.5 ms after its
 // send 208 … 216.5 had ended and, with clocks set to suit that, the one 181 … 208 end 26 ms before it began.
-TEST(PairFlow, OnAHostRowsOfAMessageAreBesideEachOther) {
+void AddStep(double at, HostRows* sends, HostRows* receives) {
   constexpr std::array<std::array<double, 2>, 4> kSends{{{107, 115.5}, {144, 181}, {181, 208}, {208, 216.5}}};
   constexpr std::array<std::array<double, 2>, 4> kReceives{{{41, 115}, {128, 152.7}, {167, 189}, {201, 216.5}}};
-  RankComms a, b;
-  a.groups = b.groups = {{.is_p2p = true}};
-  std::vector<int32_t> rows;
-  const auto at = [](double ms) { return static_cast<Nanos>(ms * kMillisecond); };
-  for (int k = 0; k < 20; ++k) {
-    const double step = 237.0 * (k / 4);
-    const auto [sent, left] = kSends[static_cast<size_t>(k % 4)];
-    const auto [ready, received] = kReceives[static_cast<size_t>(k % 4)];
-    rows.push_back(k);
-    a.instances.push_back({.start = at(step + sent), .end = at(step + left), .op = CommOp::kSend});
-    b.instances.push_back({.start = at(step + ready), .end = at(step + received), .op = CommOp::kRecv});
-  }
-  const FlowPairs pairs = PairFlow({&a, 0, rows}, {&b, 1, rows}, std::nullopt);
+  for (const auto& [start, end] : kSends) sends->Add(CommOp::kSend, at + start, at + end);
+  if (receives == nullptr) return;
+  for (const auto& [start, end] : kReceives) receives->Add(CommOp::kRecv, at + start, at + end);
+}
+
+TEST(PairFlow, OnAHostRowsOfAMessageAreBesideEachOther) {
+  HostRows sends, receives;
+  for (int step = 0; step < 5; ++step) AddStep(237.0 * step, &sends, &receives);
+  const FlowPairs pairs = PairHosts(sends, receives, std::nullopt);
   ASSERT_EQ(pairs.size(), 20u);
   for (const auto& [i, j] : pairs) EXPECT_EQ(i, j);
+}
+
+// The receiver's window begins two steps of four rows later: the shift is 8. By ends, as its clock is 6 ms ahead, it is
+// 7: two of four then end 2 and 2.5 ms off, with 8 they end 6 and 6.5 off.
+TEST(PairFlow, OnAHostTheShiftNearestToThatOfTheEndsIsTaken) {
+  HostRows sends, receives;
+  for (int step = 0; step < 10; ++step) AddStep(237.0 * step, &sends, step < 2 ? nullptr : &receives);
+  const FlowPairs pairs = PairHosts(sends, receives, 6 * kMillisecond);
+  ASSERT_EQ(pairs.size(), 32u);
+  for (const auto& [i, j] : pairs) EXPECT_EQ(i, j + 8);
+}
+
+// Ten messages, one in 100 ms: sent at 60 and gone by 61, received from 60 on, which is waited for until 155. The send
+// after ends 6 ms behind that; it begins 5 ms behind it, which a clock set 50 ms off would explain. This one is known.
+TEST(PairFlow, OnAHostRowsAreBesideEachOtherUnderTheClockThatIsKnown) {
+  HostRows sends, receives;
+  for (int k = 0; k < 10; ++k) {
+    sends.Add(CommOp::kSend, 100 * k + 60, 100 * k + 61);
+    receives.Add(CommOp::kRecv, 100 * k + 60, 100 * k + 155);
+  }
+  const FlowPairs pairs = PairHosts(sends, receives, Nanos{0});
+  ASSERT_EQ(pairs.size(), 10u);
+  for (const auto& [i, j] : pairs) EXPECT_EQ(i, j);
+}
+
+// No shift suits these, but one row is beside any other under some clock: the first receive with the last send.
+TEST(PairFlow, OnAHostAShiftThatSuitsOneRowIsNone) {
+  HostRows sends, receives;
+  for (const int at : {0, 100, 200, 300}) sends.Add(CommOp::kSend, at, at + 1);
+  for (const int at : {0, 150, 200, 390}) receives.Add(CommOp::kRecv, at, at + 1);
+  EXPECT_GE(PairHosts(sends, receives, std::nullopt).size(), 3u);
 }
 
 // On a host rows last until they were waited for. Sends at 0, 20, 40 … ms lie there until the next; each is taken up to
