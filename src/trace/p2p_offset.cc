@@ -14,26 +14,31 @@ constexpr int32_t kSample = 48;  // rows of `few` looked at on either end of the
 constexpr size_t kCandidates = 16;
 constexpr Nanos kAlike = 2 * kMillisecond;
 
-// A part of a flow: rows of `few` and those of `many` that are in the same steps.
+// A part of a flow: rows of `few` and those of `many` that are in the same steps (StepsOf), which stand beside them.
 struct Part {
   std::vector<int32_t> few, many;
+  std::vector<int64_t> steps_of_few, steps_of_many;
 };
 
 Part PartOf(const NeighbourFlow& flow, bool tail) {
   Part part;
+  const std::vector<int64_t> of_few = StepsOf(flow.few), of_many = StepsOf(flow.many);
   const int32_t n = flow.few.size(), size = std::min(kSample, n);
   const int32_t first = tail ? n - size : 0;
   int64_t low = std::numeric_limits<int64_t>::max(), high = -1;
   for (int32_t i = first; i < first + size; ++i) {
-    const int64_t step = flow.few.StepNumber(i);
-    if (step < 0) continue;
+    if (part.few.empty() && flow.few.StepNumber(i) < 0) continue;  // left from a step before this part
+    const int64_t step = of_few[static_cast<size_t>(i)];
     part.few.push_back(i);
+    part.steps_of_few.push_back(step);
     low = std::min(low, step);
     high = std::max(high, step);
   }
   for (int32_t j = 0; j < flow.many.size(); ++j) {
-    const int64_t step = flow.many.StepNumber(j);
-    if (step >= low && step <= high) part.many.push_back(j);
+    const int64_t step = of_many[static_cast<size_t>(j)];
+    if (step < low || step > high) continue;
+    part.many.push_back(j);
+    part.steps_of_many.push_back(step);
   }
   return part;
 }
@@ -81,11 +86,13 @@ std::optional<Sample> BestOffset(std::span<const NeighbourFlow> flows, bool tail
   for (const NeighbourFlow& flow : flows) {
     const Part& part = parts.emplace_back(PartOf(flow, tail));
     std::vector<Nanos> differences;
-    for (const int32_t i : part.few) {
-      times.push_back(flow.few[i].start);
-      for (const int32_t j : part.many) {
-        if (flow.few.StepNumber(i) != flow.many.StepNumber(j) || !Agree(flow.few[i], flow.many[j])) continue;
-        const Nanos difference = Difference(flow.few[i], flow.many[j], IsHostMessage(*flow.few.rank, flow.few[i]));
+    for (size_t x = 0; x < part.few.size(); ++x) {
+      const CommInstance& mine = flow.few[part.few[x]];
+      times.push_back(mine.start);
+      for (size_t y = 0; y < part.many.size(); ++y) {
+        const CommInstance& theirs = flow.many[part.many[y]];
+        if (part.steps_of_few[x] != part.steps_of_many[y] || !Agree(mine, theirs)) continue;
+        const Nanos difference = Difference(mine, theirs, IsHostMessage(*flow.few.rank, mine));
         if (!near || std::abs(difference - *near) <= reach) differences.push_back(difference);
       }
     }

@@ -69,6 +69,33 @@ TEST(OffsetByTraffic, FindsTheClockUnderWhichMessagesFit) {
   }
 }
 
+// A stage sends at 20 and 50 ms of each step, which end 0.5 ms later where they are received. That one gets another at
+// 0 from elsewhere, so the first message alone may be that one: a clock 20 ms behind. Both second rows begin behind
+// their steps.
+TEST(OffsetByTraffic, WhatBeginsBehindAStepCountsToIt) {
+  RankComms first, second;
+  std::vector<int32_t> sends, receives;
+  const auto add = [](RankComms* rank, std::vector<int32_t>* rows, CommOp op, double start, double end, int32_t step) {
+    rows->push_back(static_cast<int32_t>(rank->instances.size()));
+    rank->instances.push_back(Row(op, static_cast<Nanos>(start * 1e6), static_cast<Nanos>(end * 1e6), step));
+  };
+  for (RankComms* rank : {&first, &second}) rank->groups.push_back({.is_p2p = true});
+  for (int step = 0; step < 20; ++step) {
+    const double t = 100.0 * step;
+    first.step_numbers.push_back(step);
+    second.step_numbers.push_back(step);
+    add(&first, &sends, CommOp::kSend, t + 20, t + 21, step);
+    add(&first, &sends, CommOp::kSend, t + 50, t + 51, -1);
+    add(&second, &receives, CommOp::kRecv, t - 1, t + 0.5, step);
+    add(&second, &receives, CommOp::kRecv, t + 19, t + 20.5, step);
+    add(&second, &receives, CommOp::kRecv, t + 49, t + 50.5, -1);
+  }
+  const std::array<NeighbourFlow, 1> flows{{{{&first, 0, sends}, {&second, 1, receives}}}};
+  const std::optional<OffsetLine> line = OffsetByTraffic(flows);
+  ASSERT_TRUE(line.has_value());
+  EXPECT_EQ(line->At(0), 500 * kMicrosecond);
+}
+
 TEST(OffsetByTraffic, NoCommonStepsNoOffset) {
   TwoStages s = MakeStages(0, 0);
   for (int64_t& step : s.second.step_numbers) step += 1000;
