@@ -18,6 +18,7 @@ CriticalSweep::CriticalSweep(const SweepInput& input, std::vector<Step> steps, s
       splits_(std::move(splits)),
       steps_(std::move(steps)),
       stacks_(input.roles.size()),
+      message_call_(input.roles.size()),
       stream_end_(input.roles.size(), INT64_MIN),
       queued_since_(input.roles.size(), INT64_MIN) {
   for (size_t i = 0; i < in_.roles.size(); ++i) {

@@ -123,6 +123,8 @@ class CriticalSweep {
   void EndFrame(const Ending& ending);
   uint32_t Push(const trace::Event& event, const Open& open);
   Frame MakeFrame(const trace::Event& event, const Frame* outer);
+  // Whom a message that begins here goes to or comes from, by the call it begins in; -1 = not known. Takes the call.
+  int32_t PeerOfMessage(const trace::Event& event, trace::CommOp op);
   // A device row that counts in the sums over all rows and nowhere else.
   [[nodiscard]] bool LeftOut(const Open& open) const { return in_.linked_only && !open.linked; }
   [[nodiscard]] trace::CommDetail CommOf(const trace::Event& event) const;
@@ -142,6 +144,11 @@ class CriticalSweep {
   bool started_ = false;
 
   std::vector<std::vector<Frame>> stacks_;  // by lane; driving lanes only
+  struct MessageCall {                      // the last call that hands in a message, until the message's row begins
+    uint32_t detail = 0;
+    Nanos end = 0;
+  };
+  std::vector<MessageCall> message_call_;  // by lane
   std::vector<trace::LaneId> driving_;
   std::vector<Open> open_;  // slots, reused
   std::vector<uint32_t> free_;

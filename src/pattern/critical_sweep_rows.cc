@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a row that begins or ends changes; critical_sweep.cc holds how time between rows is charged.
 #include <algorithm>
+#include <utility>
 
 #include "pattern/critical_sweep.h"
+#include "trace/comm_sequence.h"
 
 namespace headway::pattern {
 
@@ -176,6 +178,15 @@ CriticalSweep::Frame CriticalSweep::MakeFrame(const Event& event, const Frame* o
   return frame;
 }
 
+int32_t CriticalSweep::PeerOfMessage(const Event& event, trace::CommOp op) {
+  // The row begins inside the call, but where start and duration were cut to whole microseconds the call may seem over.
+  constexpr Nanos kCut = 2 * kMicrosecond;
+  const MessageCall call = std::exchange(message_call_[event.lane], {});
+  if (call.detail == 0 || event.start > call.end + kCut) return -1;
+  const trace::CommDetail& detail = in_.details->comm[call.detail - 1];
+  return detail.op == op ? detail.peer : -1;
+}
+
 void CriticalSweep::StartHostFrame(const Event& event) {
   switch (event.kind) {
     case EventKind::kStep:  // cuts time into steps, but is no function and no part of a call path
@@ -196,14 +207,17 @@ void CriticalSweep::StartHostFrame(const Event& event) {
   open.start = event.start;
   open.node = frame.node;
   open.covered = covered_comm_;
+  if (event.kind == EventKind::kCommIssue && event.detail > 0 &&
+      trace::IsOneWay(in_.details->comm[event.detail - 1].op)) {
+    message_call_[event.lane] = {event.detail, event.end()};
+  }
   if (event.kind == EventKind::kCommHost) {
     trace::CommDetail detail;
     if (event.detail > 0) detail = in_.details->comm[event.detail - 1];
     const bool blocking = detail.op == trace::CommOp::kSend || detail.op == trace::CommOp::kRecv;
-    // A message's row begins inside the call that sends it, which knows to whom.
-    if (blocking && detail.peer < 0 && frame.comm_detail > 0) {
-      const trace::CommDetail& call = in_.details->comm[frame.comm_detail - 1];
-      if (call.op == detail.op) detail.peer = call.peer;
+    if (blocking) {
+      const int32_t peer = PeerOfMessage(event, detail.op);
+      if (detail.peer < 0) detail.peer = peer;
     }
     frame.comm_detail = 0;  // it outlasts the call: what begins beside it is another one's
     open.comm = comms_.Start(event, detail, blocking, /*chained=*/false, StepOfComm());

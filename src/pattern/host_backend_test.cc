@@ -107,6 +107,26 @@ TEST(HostBackend, TheCallThatSendsAMessageKnowsToWhom) {
   EXPECT_EQ(peers, (std::vector<int32_t>{3, 1, -1, -1}));
 }
 
+TEST(HostBackend, ACallThatSeemsOverAsItsMessageBeginsKnowsItsPeer) {
+  // Of times cut to whole microseconds: calls 95..105, 110..120 and 130..140 end 0, 2 and 3 before a message's row
+  // begins. That of 150..160 has its row inside: another, as it ends, is not its own.
+  const RankPattern p = RowScript()
+                            .Step(1, 0, 1000)
+                            .Message("c10d::send", CommOp::kSend, 3, 95, 10)
+                            .Collective("main", CommOp::kSend, 105, 795)
+                            .Message("c10d::recv_", CommOp::kRecv, 1, 110, 10)
+                            .Collective("main", CommOp::kRecv, 122, 778)
+                            .Message("c10d::recv_", CommOp::kRecv, 1, 130, 10)
+                            .Collective("main", CommOp::kRecv, 143, 757)
+                            .Message("c10d::send", CommOp::kSend, 3, 150, 10)
+                            .Collective("main", CommOp::kSend, 155, 745)
+                            .Collective("main", CommOp::kSend, 160, 740)
+                            .Fold();
+  std::vector<int32_t> peers;
+  for (const trace::CommInstance& row : p.comms.instances) peers.push_back(row.peer);
+  EXPECT_EQ(peers, (std::vector<int32_t>{3, 1, -1, 3, -1}));
+}
+
 TEST(HostBackend, ExplicitWaitBeforeTheRunLoopBeginsBelongsToTheOperation) {
   // wait_tensor 100..900; the run loop gets to it only at 300: exposed from 100 on.
   const RankPattern p = RowScript()
