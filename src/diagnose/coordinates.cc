@@ -5,6 +5,8 @@
 #include <cctype>
 #include <map>
 
+#include "base/letter_case.h"
+
 namespace headway::diagnose {
 
 namespace {
@@ -12,9 +14,9 @@ namespace {
 // Lower-case words of a description: "mesh_pp" -> {mesh, pp}.
 std::vector<std::string> Words(std::string_view desc) {
   std::vector<std::string> words(1);
-  for (const char c : desc) {
+  for (const char c : Lower(desc)) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      words.back().push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+      words.back().push_back(c);
     } else if (!words.back().empty()) {
       words.emplace_back();
     }

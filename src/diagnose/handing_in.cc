@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/letter_case.h"
+
 namespace headway::diagnose {
 
 using graph::Mark;
@@ -15,10 +17,8 @@ namespace {
 
 std::string Letters(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-      out.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-    }
+  for (const char c : Lower(text)) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) out.push_back(c);
   }
   return out;
 }

@@ -283,13 +283,8 @@ std::optional<MovingImbalance> Believe(const AnalysisInput& in, const std::vecto
   return Make(in, groups, std::move(work), is_doubtful);
 }
 
-// Whatever disturbs a host strikes all stages on it.
 bool IsOneHostEach(const Job& job, const std::vector<Siblings>& replicas) {
-  return std::all_of(replicas.begin(), replicas.end(), [&](const Siblings& replica) {
-    return std::all_of(replica.ranks.begin(), replica.ranks.end(), [&](size_t r) {
-      return job.comms.clock_of_rank[r] == job.comms.clock_of_rank[replica.ranks.front()];
-    });
-  });
+  return std::all_of(replicas.begin(), replicas.end(), [&](const Siblings& r) { return AreOnOneHost(job, r.ranks); });
 }
 
 void TellOfReplicas(const std::string& headline, const std::vector<Nanos>& excess, report::Finding* finding) {

@@ -18,7 +18,7 @@
 #include "diagnose/complete_places.h"
 #include "diagnose/explain.h"
 #include "diagnose/function_parts.h"
-#include "diagnose/host_calls.h"
+#include "diagnose/host_keeps_up.h"
 #include "diagnose/launch_bound.h"
 #include "diagnose/moving_imbalance.h"
 #include "diagnose/own_edit.h"

@@ -83,6 +83,11 @@ std::vector<Siblings> SiblingsOfReplicas(const Job& job) {
   return even && size > 1 && out.size() > 1 ? out : std::vector<Siblings>();
 }
 
+bool AreOnOneHost(const Job& job, std::span<const size_t> ranks) {
+  const auto host = [&](size_t r) { return job.comms.clock_of_rank[r]; };
+  return std::all_of(ranks.begin(), ranks.end(), [&](size_t r) { return host(r) == host(ranks.front()); });
+}
+
 bool SpansClasses(const Job& job, const Siblings& group) {
   return std::any_of(group.ranks.begin(), group.ranks.end(),
                      [&](size_t r) { return job.peer_class[r] != job.peer_class[group.ranks.front()]; });

@@ -2,6 +2,7 @@
 // Sets of peers that one cause may strike together.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Siblings {
 // Ranks that work on one batch: joined by tensor-parallel and pipeline groups and by sends, with peer_class -1 as each
 // stage is a class of its own. Empty unless they are several, all of one size. O(ranks in groups).
 [[nodiscard]] std::vector<Siblings> SiblingsOfReplicas(const Job& job);
+
+// Whether the ranks share a clock. Whatever disturbs a host strikes all that is on it.
+[[nodiscard]] bool AreOnOneHost(const Job& job, std::span<const size_t> ranks);
 
 // Whether not all of its ranks run the same program.
 [[nodiscard]] bool SpansClasses(const Job& job, const Siblings& group);

@@ -94,12 +94,13 @@ bool AllAgree(const std::vector<std::vector<Nanos>>& differences, const std::vec
   return true;
 }
 
-// Whatever disturbs a host strikes all that is on it.
 bool IsOneHostEach(const Job& job, const std::vector<Pair>& pairs) {
-  const auto host = [&](size_t r) { return job.comms.clock_of_rank[r]; };
-  return std::all_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
-    return host(pair.first) == host(pairs.front().first) && host(pair.second) == host(pairs.front().second);
-  });
+  std::vector<size_t> first, second;
+  for (const auto& [a, b] : pairs) {
+    first.push_back(a);
+    second.push_back(b);
+  }
+  return AreOnOneHost(job, first) && AreOnOneHost(job, second);
 }
 
 // By step: how much longer the first of the pairs take than the second, the middle one of them.

@@ -2,9 +2,9 @@
 #include "report/format.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace headway::report {
@@ -121,9 +121,7 @@ ColumnFormat FormatForColumn(std::span<const Value> values, Unit unit) {
 std::string CauseInWords(const std::string& cause, bool loud) {
   std::string words = cause;
   std::ranges::replace(words, '-', ' ');
-  if (loud)
-    std::ranges::transform(words, words.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return words;
+  return loud ? Upper(words) : words;
 }
 
 std::string WhenInWords(const When& when, size_t steps_read) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/host_calls.h"
+#include "diagnose/host_keeps_up.h"
 
 #include <algorithm>
 #include <cstdlib>
