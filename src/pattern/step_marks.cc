@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "pattern/step_numbers.h"
 #include "pattern/step_split.h"
@@ -35,6 +36,35 @@ void FollowDevice(const LaunchFront& front, std::vector<Step>* steps) {
     (*steps)[0].start = std::max((*steps)[0].start, first_kernel);
     (*steps)[0].marked_end = std::max((*steps)[0].marked_end, (*steps)[0].start);
   }
+}
+
+// `marks` in the order of time. No number that a mark carries is lost to a mark that reaches too far: the step before
+// ends where one with a new number begins.
+template <typename Mark>
+std::vector<Step> StepsOf(const std::vector<Mark>& marks, const StepNumbers& numbers, const StringPool& names,
+                          trace::ImportLog* log) {
+  constexpr Nanos kRounding = kMicrosecond;  // times may be written in whole microseconds
+  std::vector<Step> steps;
+  std::set<int64_t> seen;
+  for (size_t i = 0; i < marks.size(); ++i) {
+    const Mark& mark = marks[i];
+    const int64_t number = numbers.of_mark[i];
+    if (number == StepNumbers::kLeftOut) continue;
+    if (!steps.empty() && steps.back().number == number) {  // the same step seen on two threads
+      steps.back().marked_end = std::max(steps.back().marked_end, mark.end);
+      continue;
+    }
+    const Nanos overlap = steps.empty() ? 0 : steps.back().marked_end - mark.start;
+    if (overlap > 0) {
+      if (seen.contains(number)) continue;                       // a slower thread is still in an earlier step
+      if (overlap > kRounding && !numbers.written[i]) continue;  // a part of the step
+      if (overlap > kRounding) log->Add(trace::ProblemKind::kRepaired, "step-marks-overlap", -1, names.Get(mark.name));
+      steps.back().marked_end = mark.start;
+    }
+    seen.insert(number);
+    steps.push_back(MakeStep(number, mark.start, mark.end));
+  }
+  return steps;
 }
 
 }  // namespace
@@ -83,18 +113,7 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
     log->Add(trace::ProblemKind::kDropped, "step-mark-left-out", -1, numbers.left_out_name);
     log->AddCount(trace::ProblemKind::kDropped, "step-mark-left-out", numbers.left_out - 1);
   }
-  for (size_t i = 0; i < marks.size(); ++i) {
-    const Mark& mark = marks[i];
-    const int64_t number = numbers.of_mark[i];
-    if (number == StepNumbers::kLeftOut) continue;
-    if (!out.steps.empty() && (out.steps.back().number == number || mark.start < out.steps.back().marked_end)) {
-      if (out.steps.back().number == number) {  // the same step seen on two threads
-        out.steps.back().marked_end = std::max(out.steps.back().marked_end, mark.end);
-      }
-      continue;
-    }
-    out.steps.push_back(MakeStep(number, mark.start, mark.end));
-  }
+  out.steps = StepsOf(marks, numbers, names, log);
   if (out.steps.empty() && first_ <= last_) {
     out.marked = false;
     marks = optimizers_;

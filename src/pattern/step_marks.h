@@ -28,12 +28,12 @@ class StepMarks {
   };
   // ProfilerStep#N on driving lanes; else the ends of optimizer steps; else one step over all rows. A step lasts until
   // the next one starts; the last one to its own end or, where the device ran on, to the end of device work.
-  // Marks of the same number are merged; marks without a usable number are in step_numbers.h. Where ranks meet, the
-  // last step is cut in two at the rank's last arrival in it (if that lies in its second half): behind it profilers are
-  // being stopped, which shows as holes and as operations that seem to last (the tail, pattern.h). A
-  // host that runs ahead of its device marks a step while the device still works on the one before: such a step begins
-  // when the device is done with what was launched before the mark (`front`, settled). The first one then begins with
-  // the first kernel launched in it.
+  // Marks of the same number are merged; a mark that reaches into one of another number ends there; marks without a
+  // usable number are in step_numbers.h. Where ranks meet, the last step is cut in two at the rank's last arrival in it
+  // (if that lies in its second half): behind it profilers are being stopped, which shows as holes and as operations
+  // that seem to last (the tail, pattern.h). A host that runs ahead of its device marks a step while the device still
+  // works on the one before: such a step begins when the device is done with what was launched before the mark
+  // (`front`, settled). The first one then begins with the first kernel launched in it.
   [[nodiscard]] Steps Resolve(const StringPool& names, const std::vector<LaneRole>& roles, const LaunchFront& front,
                               bool drop_last, trace::ImportLog* log) const;
 

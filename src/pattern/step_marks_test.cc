@@ -60,5 +60,61 @@ TEST(StepMarks, NothingButTheProfiler) {
   EXPECT_EQ(p.window_end - p.window_start, 0);
 }
 
+std::string Mark(const std::string& name, const std::string& start, const std::string& length, int thread = 1) {
+  return R"({"ph": "X", "cat": "user_annotation", "name": ")" + name + R"(", "pid": 1, "tid": )" +
+         std::to_string(thread) + R"(, "ts": )" + start + R"(, "dur": )" + length + "}";
+}
+
+struct Begun {
+  int64_t number = 0;
+  Nanos start = 0;
+  bool operator==(const Begun&) const = default;
+};
+
+std::vector<Begun> StepsBegun(const RankPattern& p) {
+  std::vector<Begun> out;
+  for (const Step& step : p.steps) out.push_back({step.number, step.start});
+  return out;
+}
+
+// Each mark lasts 1 ns into the next one: rounding, which is not worth a word.
+TEST(StepMarks, AMarkThatEndsANanosecondLateHidesNoStep) {
+  const RankPattern p =
+      FoldTrace(Mark("ProfilerStep#1", "1000", "100.001") + "," + Mark("ProfilerStep#2", "1100", "100.001") + "," +
+                Mark("ProfilerStep#3", "1200", "100"));
+  EXPECT_EQ(StepsBegun(p),
+            (std::vector<Begun>{{1, 1000 * kMicrosecond}, {2, 1100 * kMicrosecond}, {3, 1200 * kMicrosecond}}));
+  EXPECT_EQ(p.steps[0].marked_end, 1100 * kMicrosecond);
+  EXPECT_EQ(p.log.Count("step-marks-overlap"), 0);
+}
+
+// The first mark reaches over both others: its step ends at 1,100 us, and only that is a repair.
+TEST(StepMarks, NorDoesOneThatReachesOverOthers) {
+  const RankPattern p = FoldTrace(Mark("ProfilerStep#1", "1000", "900") + "," + Mark("ProfilerStep#2", "1100", "100") +
+                                  "," + Mark("ProfilerStep#3", "1200", "100"));
+  EXPECT_EQ(StepsBegun(p),
+            (std::vector<Begun>{{1, 1000 * kMicrosecond}, {2, 1100 * kMicrosecond}, {3, 1200 * kMicrosecond}}));
+  EXPECT_EQ(p.log.Count("step-marks-overlap"), 1);
+  EXPECT_EQ(p.log.problems().at("step-marks-overlap").kind, trace::ProblemKind::kRepaired);
+}
+
+// A second thread marks each step 30 us later: no step begins again, and none ends before the slower thread does.
+TEST(StepMarks, TwoThreadsInOneStep) {
+  const RankPattern p =
+      FoldTrace(Mark("ProfilerStep#1", "1000", "100") + "," + Mark("ProfilerStep#1", "1030", "60", 2) + "," +
+                Mark("ProfilerStep#2", "1100", "100") + "," + Mark("ProfilerStep#1", "1110", "20", 2) + "," +
+                Mark("ProfilerStep#2", "1130", "90", 2));
+  EXPECT_EQ(StepsBegun(p), (std::vector<Begun>{{1, 1000 * kMicrosecond}, {2, 1100 * kMicrosecond}}));
+  EXPECT_EQ(p.steps[1].marked_end, 1220 * kMicrosecond);
+  EXPECT_EQ(p.log.Count("step-marks-overlap"), 0);
+}
+
+// A mark that carries no number and lies in a step is a part of it.
+TEST(StepMarks, APartOfAStepIsNoStep) {
+  const RankPattern p = FoldTrace(Mark("ProfilerStep#1", "1000", "100") + "," + Mark("ProfilerStep#2", "1100", "100") +
+                                  "," + Mark("ProfilerStep#x", "1120", "50"));
+  EXPECT_EQ(StepsBegun(p), (std::vector<Begun>{{1, 1000 * kMicrosecond}, {2, 1100 * kMicrosecond}}));
+}
+
 }  // namespace
 }  // namespace headway::pattern

@@ -21,7 +21,10 @@ int64_t NumberIn(std::string_view name) {
 
 StepNumbers NumberSteps(const std::vector<std::string_view>& names) {
   StepNumbers out;
-  for (const std::string_view name : names) out.of_mark.push_back(NumberIn(name));
+  for (const std::string_view name : names) {
+    out.of_mark.push_back(NumberIn(name));
+    out.written.push_back(out.of_mark.back() != kUnknown);
+  }
   for (size_t i = 0, j = 0; i < names.size(); i = j) {
     j = i + 1;
     if (out.of_mark[i] != kUnknown) continue;

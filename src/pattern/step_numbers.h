@@ -15,6 +15,7 @@ inline constexpr int64_t kLargestStepNumber = (int64_t{1} << 53) - 1;
 struct StepNumbers {
   static constexpr int64_t kLeftOut = -1;
   std::vector<int64_t> of_mark;             // parallel to the names
+  std::vector<bool> written;                // the same: whether the name has it
   int64_t guessed = 0;                      // steps numbered after their neighbours
   int64_t left_out = 0;                     // steps for which their neighbours' numbers leave no room
   std::string guessed_name, left_out_name;  // the first of each
