@@ -17,6 +17,12 @@ bool IsCut(const RankPattern& rank) {
   return rank.log.Count("truncated-tail") + rank.log.Count("file-damaged") + rank.log.Count("file-unreadable") > 0;
 }
 
+bool LastsThroughOthers(const RankPattern& rank, size_t i, const std::vector<int64_t>& numbers) {
+  if (i + 1 >= rank.steps.size() || rank.steps[i].end < rank.steps[i + 1].start) return false;
+  const auto next = std::upper_bound(numbers.begin(), numbers.end(), rank.steps[i].number);
+  return next != numbers.end() && *next < rank.steps[i + 1].number;
+}
+
 namespace {
 
 // Of a file that was cut off: how many steps are whole. Files are written lane by lane within a stretch of time, so
@@ -127,11 +133,15 @@ CommonSteps KeepCommonSteps(std::vector<RankPattern>* ranks) {
   const auto goes_beyond = [&](const RankPattern& rank) {
     return !rank.steps.empty() && (rank.steps.front().number < first || rank.steps.back().number > last);
   };
-  if (std::none_of(ranks->begin(), ranks->end(), goes_beyond)) return out;
-  out.apart += ": only " + Named(out.numbers) + " " + (out.numbers.size() == 1 ? "is" : "are") + " compared";
+  if (std::any_of(ranks->begin(), ranks->end(), goes_beyond)) {
+    out.apart += ": only " + Named(out.numbers) + " " + (out.numbers.size() == 1 ? "is" : "are") + " compared";
+  }
+  bool lacks_marks = false;
   for (RankPattern& rank : *ranks) {
     if (goes_beyond(rank)) SelectSteps(first, last, &rank);
+    for (size_t i = 0; i < rank.steps.size(); ++i) lacks_marks |= LastsThroughOthers(rank, i, out.numbers);
   }
+  if (lacks_marks) out.apart += "; where a rank lacks the mark of a step, its step before is not compared either";
   return out;
 }
 

@@ -19,6 +19,10 @@ struct CommonSteps {
 // Whether some of its file is missing or could not be read.
 [[nodiscard]] bool IsCut(const pattern::RankPattern& rank);
 
+// Whether the rank's step `i` lasts through steps that others have (`numbers`, ascending): their marks are missing on
+// this rank, and nothing tells whose time is whose.
+[[nodiscard]] bool LastsThroughOthers(const pattern::RankPattern& rank, size_t i, const std::vector<int64_t>& numbers);
+
 // Takes out of the patterns what is not to be compared (it becomes unread_steps): of a file that was cut off the step
 // in which its communication or its device rows end and what follows, of each rank the steps before and behind the
 // common ones. A rank may be left without any. O(steps + communication rows).

@@ -59,6 +59,33 @@ TEST(CommonSteps, TheSameStepsAreNotWorthAWord) {
   EXPECT_TRUE(Diagnose(Recorded({{0, 9}, {0, 9}, {0, 9}, {0, 9}})).job.doubts.empty());
 }
 
+// Rank 1 lacks the mark of step 4: its step 3 takes twice as long, which is not its fault.
+TEST(CommonSteps, AStepThatLastsThroughAnotherIsNotCompared) {
+  MadeJob made;
+  made.steps = 10;
+  std::vector<pattern::RankPattern> ranks = Make(made);
+  std::vector<pattern::Step>& steps = ranks[1].steps;
+  steps[3].end = steps[3].marked_end = steps[4].end;
+  for (size_t c = 0; c < steps[3].by_class.size(); ++c) steps[3].by_class[c] += steps[4].by_class[c];
+  steps[3].longest_stretch += steps[4].longest_stretch;
+  steps.erase(steps.begin() + 4);
+  ranks[1].comms.step_numbers.erase(ranks[1].comms.step_numbers.begin() + 4);
+  ranks[1].comms.step_starts.erase(ranks[1].comms.step_starts.begin() + 4);
+  for (trace::CommInstance& row : ranks[1].comms.instances) row.step -= row.step >= 4 ? 1 : 0;
+  for (pattern::FunctionStep& row : ranks[1].function_steps) row.step -= row.step >= 4 ? 1 : 0;
+  const Diagnosis d = Diagnose(std::move(ranks));
+  EXPECT_EQ(d.job.num_steps(), 10U);
+  EXPECT_EQ(d.job.StepOf(1, 3), nullptr);
+  EXPECT_EQ(d.job.StepOf(1, 4), nullptr);
+  EXPECT_NE(d.job.StepOf(1, 5), nullptr);
+  ASSERT_EQ(d.job.doubts.size(), 1U);
+  EXPECT_EQ(
+      d.job.doubts[0],
+      "ranks 0, 2, 3 have steps #0-9, rank 1 has steps #0-3, 5-9; where a rank lacks the mark of a step, its step "
+      "before is not compared either");
+  ExpectNoWarning(d);
+}
+
 // A file cut off in step 4: what comes later has marks but no communication, and in step 4 itself rows are missing.
 TEST(CommonSteps, WhatACutFileBrokeOffInIsNotCompared) {
   MadeJob made;

@@ -36,6 +36,7 @@ void FillSteps(Job* job) {
       const int64_t number = job->ranks[r].steps[i].number;
       const auto it = std::lower_bound(job->steps.begin(), job->steps.end(), number);
       if (it == job->steps.end() || *it != number) continue;
+      if (LastsThroughOthers(job->ranks[r], i, job->steps)) continue;
       job->step_index[r * job->steps.size() + static_cast<size_t>(it - job->steps.begin())] = static_cast<int32_t>(i);
     }
   }

@@ -40,8 +40,9 @@ struct Job {
 
   // The step axis: numbers seen on at least three quarters of the ranks that have steps, ascending.
   std::vector<int64_t> steps;
-  std::string steps_apart;          // which ranks have other steps, and what is compared; empty where all have the same
-  std::vector<int32_t> step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not there
+  std::string steps_apart;  // which ranks have other steps, and what is compared; empty where all have the same
+  std::vector<int32_t>
+      step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not to be compared
 
   std::vector<Coordinate> coordinates;        // by rank index
   std::vector<int32_t> peer_class;            // by rank index: ranks of one class run the same program
@@ -53,7 +54,7 @@ struct Job {
 
   [[nodiscard]] size_t num_ranks() const { return ranks.size(); }
   [[nodiscard]] size_t num_steps() const { return steps.size(); }
-  // nullptr where the rank lacks the step.
+  // nullptr where the rank lacks the step, or the mark of the next one.
   [[nodiscard]] const pattern::Step* StepOf(size_t rank, size_t step) const {
     const int32_t i = step_index[rank * steps.size() + step];
     return i < 0 ? nullptr : &ranks[rank].steps[static_cast<size_t>(i)];
