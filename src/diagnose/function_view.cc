@@ -32,19 +32,24 @@ const std::vector<pattern::FunctionStep>& FunctionView::RowsOf(size_t rank) {
 }
 
 std::vector<FunctionView::Cell> FunctionView::Sum(size_t rank, std::span<const size_t> steps) {
-  const pattern::RankPattern& p = job_.ranks[rank];
-  const std::vector<Node>& map = MapOf(p.function_table);
+  const std::vector<Node>& map = MapOf(job_.ranks[rank].function_table);
   std::vector<Cell> sums(nodes_.size());
-  std::vector<bool> wanted(p.steps.size(), false);
+  std::vector<int32_t> wanted;  // of the rank's own steps
   for (const size_t s : steps) {
     const int32_t i = job_.step_index[rank * job_.num_steps() + s];
-    if (i >= 0) wanted[static_cast<size_t>(i)] = true;
+    if (i >= 0) wanted.push_back(i);
   }
-  for (const pattern::FunctionStep& row : RowsOf(rank)) {
-    if (!wanted[static_cast<size_t>(row.step)]) continue;
-    Cell& cell = sums[static_cast<size_t>(map[static_cast<size_t>(row.function)])];
-    cell.own += row.own;
-    cell.calls += row.calls;
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  // Steps may be asked for one by one: their rows are looked up, not searched through.
+  const std::vector<pattern::FunctionStep>& rows = RowsOf(rank);
+  for (const int32_t step : wanted) {
+    auto row = std::ranges::lower_bound(rows, step, {}, &pattern::FunctionStep::step);
+    for (; row != rows.end() && row->step == step; ++row) {
+      Cell& cell = sums[static_cast<size_t>(map[static_cast<size_t>(row->function)])];
+      cell.own += row->own;
+      cell.calls += row->calls;
+    }
   }
   return sums;
 }
