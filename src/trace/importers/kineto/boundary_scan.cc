@@ -32,6 +32,8 @@ bool Contains(const std::array<std::string_view, kSize>& keys, std::string_view 
 
 }  // namespace
 
+bool IsEventKey(std::string_view key) { return Contains(kEventKeys, key); }
+
 bool BoundaryScan::Feed(std::string_view bytes) {
   for (const char c : bytes) {
     if (found_) return true;
@@ -67,7 +69,7 @@ void BoundaryScan::Step(char c) {
       break;
     case State::kEventKey:
       if (c == '"') {
-        if (Contains(kEventKeys, key_)) next = State::kEventColon;
+        if (IsEventKey(key_)) next = State::kEventColon;
       } else if (key_.size() < kLongestKey) {
         key_ += c;
         next = State::kEventKey;

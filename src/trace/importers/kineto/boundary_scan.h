@@ -9,6 +9,9 @@
 
 namespace headway::trace::kineto {
 
+// "ph", "cat", …
+[[nodiscard]] bool IsEventKey(std::string_view key);
+
 class BoundaryScan {
  public:
   // `offset`: place of the first byte that Feed will get.

@@ -41,6 +41,29 @@ DocumentWalker::Step DocumentWalker::ContinueRecovery() {
   return Step::kOn;
 }
 
+// Whether an event begins with the brace at that token, in front of which nothing stands but token 0. nullopt = not
+// known yet.
+std::optional<bool> DocumentWalker::EventBegins(size_t brace) const {
+  constexpr size_t kLongest = 256;  // to the end of its first key, white space included
+  const bool known = HasTokens(brace + 3);
+  if ((known ? TokenAt(brace + 2) : window_.limit()) - window_.begin() > kLongest) return false;
+  if (!known) return finishing_ ? std::optional(false) : std::nullopt;
+  if (CharAt(brace) != '{' || CharAt(brace + 1) != '"') return false;
+  const char* text = window_.text();
+  if (brace > 0 && TokenCursor::SkipSpace(text + TokenAt(0) + 1) != text + TokenAt(brace)) return false;
+  return IsEventKey({text + TokenAt(brace + 1) + 1, TokenAt(brace + 2) - TokenAt(brace + 1) - 1});
+}
+
+// A bracket among the events, where a comma should be, say: it neither ends their list nor begins another one.
+DocumentWalker::Step DocumentWalker::GoOnWithEvents(size_t dropped) {
+  log_->Add(ProblemKind::kRepaired, "stray-bracket", Here());
+  if (dropped > 0) window_.Consume(TokenAt(dropped - 1) + 1, window_.token() + dropped);
+  mode_ = Mode::kEvents;
+  elements_ = std::max<int64_t>(elements_, 1);
+  commas_ = std::max(commas_, 1);
+  return Step::kOn;
+}
+
 // The outer object is damaged: what matters in it is where the events begin. Nothing before that is kept.
 DocumentWalker::Step DocumentWalker::RecoverMembers() {
   const size_t longest = std::min<size_t>(256, options_.longest_element);  // from the key to the bracket

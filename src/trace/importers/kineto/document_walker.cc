@@ -131,6 +131,11 @@ DocumentWalker::Step DocumentWalker::StepOutside() {
     window_.Consume(TokenAt(0) + 1, window_.token() + 1);
     return Step::kOn;
   }
+  if (mode_ == Mode::kAfter && saw_events_) {
+    const std::optional<bool> event = EventBegins(0);
+    if (!event) return Step::kNeedBytes;
+    if (*event) return GoOnWithEvents(0);
+  }
   if (mode_ == Mode::kAfter) log_->Add(ProblemKind::kRepaired, "second-document", Here());
   outer_list_ = c == '[';
   mode_ = outer_list_ ? Mode::kEvents : Mode::kMembers;
@@ -148,6 +153,7 @@ DocumentWalker::Step DocumentWalker::StepMembers() {
     EndElement(TokenAt(0) + 1, 1);
     return Step::kOn;
   }
+  if (CharAt(0) == '{' && saw_events_) return GoOnWithEvents(0);
   if (CharAt(0) != '"') return StartRecovery();
   if (!HasTokens(2) || TokenAt(1) + 1 - window_.begin() > options_.longest_element) {
     StartFraming();
@@ -247,6 +253,9 @@ DocumentWalker::Step DocumentWalker::StepNoEvent() {
     return Step::kOn;
   }
   if (c == '"') return StepString();
+  const std::optional<bool> event = EventBegins(1);
+  if (!event) return Step::kNeedBytes;
+  if (*event) return GoOnWithEvents(1);
   StartFraming();  // a list: dropped when its end is known
   return Step::kOn;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -66,6 +67,8 @@ class DocumentWalker {
   Step StepEvent();
   Step StepNoEvent();
   Step StepString();
+  [[nodiscard]] std::optional<bool> EventBegins(size_t brace) const;
+  Step GoOnWithEvents(size_t dropped);
   Step ContinueFraming();
   Step ContinueRecovery();
   Step RecoverMembers();
