@@ -10,6 +10,7 @@
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
 #include "diagnose/repeats.h"
+#include "diagnose/unseen.h"
 
 namespace headway::diagnose {
 
@@ -48,15 +49,24 @@ std::string WhatBreaksOff(const Job& job) {
 }
 
 // Waiting that nobody is known to be waited for, and noise as large as what it should stand out of.
-void SayWhatWasNotSeen(Diagnosis* d) {
+void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
+  const UnseenWaits unseen = FindUnseenWaits(d->job, channels);
+  if (!unseen.ranks.empty() && unseen.per_step >= d->detection_floor) {
+    const std::string what = "up to " + FormatDuration(unseen.per_step) + " of transfers a step";
+    const std::string why = "may be waiting for " + NameUnseen(d->job, unseen.ranks);
+    d->not_checked.push_back({what, why});
+    if (WhatBreaksOff(d->job).empty()) d->blind_to = what + " " + why;
+  }
   int64_t rows = 0;
   for (const pattern::RankPattern& rank : d->job.ranks) rows += static_cast<int64_t>(rank.comms.instances.size());
   const int64_t alone = d->job.comms.unmatched_instances;
   if (d->job.num_ranks() > 1 && alone * 10 >= rows && alone > 0) {
-    d->blind_to = FormatCount(alone) + " of " + FormatCount(rows) + " communication rows could not be paired";
+    const std::string what =
+        FormatCount(alone) + " of " + FormatCount(rows) + " communication rows could not be paired";
+    if (d->blind_to.empty()) d->blind_to = what;
     d->not_checked.push_back(
-        {"who is waited for there", d->blind_to + ": a rank is missing or cut off, or no event says "
-                                                  "who talks to whom; what fixing a cause brings may be wrong"});
+        {"who is waited for there", what + ": a rank is missing or cut off, or no event says "
+                                           "who talks to whom; what fixing a cause brings may be wrong"});
   }
   // What a file does not show of its rank counts as this rank's own time, and the end of the window may wait for it.
   if (const std::string what = WhatBreaksOff(d->job); d->job.num_ranks() > 1 && !what.empty()) {
@@ -119,7 +129,7 @@ Diagnosis Diagnose(std::vector<pattern::RankPattern> ranks, const DiagnoseOption
   Nanos noise = 0;
   for (const Nanos n : excess.step_noise) noise = std::max(noise, n);
   out.detection_floor = std::max(out.job.median_step / 100, 3 * noise);
-  SayWhatWasNotSeen(&out);
+  SayWhatWasNotSeen(channels, &out);
   return out;
 }
 
