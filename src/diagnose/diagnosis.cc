@@ -10,6 +10,7 @@
 #include "diagnose/excess.h"
 #include "diagnose/price.h"
 #include "diagnose/repeats.h"
+#include "diagnose/summary.h"
 #include "diagnose/unseen.h"
 
 namespace headway::diagnose {
@@ -48,6 +49,13 @@ std::string WhatBreaksOff(const Job& job) {
   return ranks.size() == 1 ? "the file of rank " + named + " breaks off" : "the files of ranks " + named + " break off";
 }
 
+// Of one rank, whose operations can be paired with nobody's: the exposed communication of the median step.
+Nanos CommunicationOfOne(const Diagnosis& d) {
+  if (d.job.num_ranks() != 1 || d.job.ranks[0].meta.world_size == 1) return 0;
+  const report::StepBreakdown parts = BreakDown(d);
+  return parts.comm_wait + parts.comm_transfer;
+}
+
 // Waiting that nobody is known to be waited for, and noise as large as what it should stand out of.
 void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
   const UnseenWaits unseen = FindUnseenWaits(d->job, channels);
@@ -56,6 +64,12 @@ void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
     const std::string why = "may be waiting for " + NameUnseen(d->job, unseen.ranks);
     d->not_checked.push_back({what, why});
     if (WhatBreaksOff(d->job).empty()) d->blind_to = what + " " + why;
+  }
+  if (const Nanos alone = CommunicationOfOne(*d); alone > 0 && alone >= d->detection_floor) {
+    const std::string why = FormatPercent(static_cast<double>(alone) / static_cast<double>(d->job.median_step)) +
+                            " of the step is communication, and one rank alone does not tell who is waited for in it";
+    d->not_checked.push_back({"who is waited for", why});
+    d->blind_to = why;
   }
   int64_t rows = 0;
   for (const pattern::RankPattern& rank : d->job.ranks) rows += static_cast<int64_t>(rank.comms.instances.size());

@@ -49,8 +49,8 @@ namespace {
 std::string HeadlineSentence(const Diagnosis& d) {
   const auto loud = std::count_if(d.findings.begin(), d.findings.end(), Loud);
   if (loud == 0) {
-    if (d.job.num_ranks() == 1) return "One rank: what bounds its step is below; no peers to compare it with.";
     if (!d.blind_to.empty()) return "Nothing to blame was found, but " + d.blind_to + ".";
+    if (d.job.num_ranks() == 1) return "One rank: what bounds its step is below; no peers to compare it with.";
     const report::LargeRemarks large = report::RemarksAbove(d.findings, d.detection_floor);
     const std::string nobody = "o rank, host, link or function holds this job up by more than " +
                                FormatDuration(d.detection_floor) + " per step.";

@@ -82,6 +82,18 @@ TEST(Unseen, OfARankOfAnotherCaptureNoFabricIsToldAtAll) {
   EXPECT_NE(d.blind_to.find("rank 1, whose communication met nobody else's there"), std::string::npos) << d.blind_to;
 }
 
+// Of rank 0 alone 60 of 100 ms are communication: waiting for rank 1 or moving data, which it cannot tell.
+TEST(Unseen, OneRankOfSeveralDoesNotSayThatNobodyHoldsItUp) {
+  std::vector<pattern::RankPattern> ranks = LateRank();
+  ranks.resize(1);
+  const Diagnosis d = Diagnose(std::move(ranks));
+  const report::Headline headline = HeadlineOf(d);
+  EXPECT_EQ(headline.sentence,
+            "Nothing to blame was found, but 60 % of the step is communication, and one rank alone does not tell who "
+            "is waited for in it.");
+  EXPECT_FALSE(headline.detection_floor);
+}
+
 // All members show when they came: the late one is blamed, and no transfer is left open.
 TEST(Unseen, WhereAllMembersAreThereNothingIsLeftOpen) {
   const Diagnosis d = Diagnose(LateRank());
