@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "diagnose/common_steps.h"
+#include "diagnose/off_clock.h"
 #include "diagnose/summary.h"
 #include "diagnose/unseen.h"
 
@@ -38,7 +39,7 @@ Nanos CommunicationOfOne(const Diagnosis& d) {
 
 // Ranks with a trace none of whose steps is compared, and why; cut files are told of elsewhere.
 struct Uncompared {
-  std::vector<RankId> elsewhere, timeless;
+  std::vector<RankId> elsewhere, timeless, off_clock;
 };
 
 Uncompared FindUncompared(const Job& job) {
@@ -48,6 +49,10 @@ Uncompared FindUncompared(const Job& job) {
     bool any = false;
     for (size_t s = 0; s < job.num_steps() && !any; ++s) any = job.StepOf(r, s) != nullptr;
     if (any) continue;
+    if (job.ranks[r].log.Count(kClockTellsNothing) > 0) {
+      out.off_clock.push_back(job.ranks[r].meta.rank);
+      continue;
+    }
     const bool recorded = !job.ranks[r].unread_steps.empty();
     (recorded ? out.elsewhere : out.timeless).push_back(job.ranks[r].meta.rank);
   }
@@ -65,6 +70,7 @@ void SayWhoIsNotCompared(Diagnosis* d) {
   };
   say(ranks.elsewhere, "its steps have other numbers than most ranks'",
       "their steps have other numbers than most ranks'");
+  say(ranks.off_clock, "its clock tells nothing", "their clocks tell nothing");
   say(ranks.timeless, "no step of its trace has a length", "no step of their traces has a length");
 }
 

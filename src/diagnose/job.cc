@@ -8,6 +8,7 @@
 #include "diagnose/common_steps.h"
 #include "diagnose/coordinates.h"
 #include "diagnose/last_step.h"
+#include "diagnose/off_clock.h"
 #include "diagnose/one_job.h"
 #include "diagnose/peers.h"
 
@@ -91,6 +92,7 @@ Job JoinJob(std::vector<RankPattern> ranks, int threads) {
             [](const RankPattern& a, const RankPattern& b) { return a.meta.rank < b.meta.rank; });
   FillWorld(&job);
   SettleLastSteps(&job.ranks);
+  if (std::string why = DropOffClock(&job.ranks); !why.empty()) job.doubts.push_back(std::move(why));
   CommonSteps common = KeepCommonSteps(&job.ranks);
   job.steps = std::move(common.numbers);
   job.steps_apart = std::move(common.apart);

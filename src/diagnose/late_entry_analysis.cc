@@ -333,6 +333,14 @@ void RunLateEntryAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
     residual = std::max(residual, ResidualOf(job, r));
   }
   if (late.empty()) return;
+  // Who waits for a late rank has this wait in its window: nobody is late by more than that.
+  Nanos longest = 0;
+  for (const pattern::RankPattern& rank : job.ranks) longest = std::max(longest, rank.window_end - rank.window_start);
+  if (most > longest) {
+    out->not_checked.push_back({"late entry", "by their clocks ranks begin " + FormatDuration(most) +
+                                                  " apart, longer than any of them was recorded: they tell nothing"});
+    return;
+  }
   // As if all had entered together: those of which it is not believed move, too, but by no more than the others do.
   // That a slow one is late for being slow is the simpler where one rank is late, not where several are.
   for (const Move& move : moves) {

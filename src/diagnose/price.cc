@@ -108,7 +108,9 @@ class Pricing {
       : job_(job),
         candidates_(candidates),
         parts_(replay::PartsOf(job.graph)),
-        before_(job.base.Makespans(job.graph, parts_)) {}
+        before_(job.base.Makespans(job.graph, parts_)) {
+    for (const Nanos step : job.step_time) window_ += step;
+  }
 
   // Asks for the replay without these candidates (ascending); the number is that of its outcome. Few causes ask for
   // the same one several times: it runs once.
@@ -137,6 +139,8 @@ class Pricing {
     const std::vector<Nanos> lengths = after.Makespans(job_.graph, parts_);
     Nanos gain = 0;
     for (size_t p = 0; p < lengths.size(); ++p) gain = std::max(gain, before_[p] - lengths[p]);
+    // A part whose steps are longer than the job's cannot give more than the job has.
+    if (lengths.size() > 1) gain = std::min(gain, window_);
     return {gain, std::move(after.blocked)};
   }
 
@@ -144,6 +148,7 @@ class Pricing {
   const std::vector<Candidate>& candidates_;
   std::vector<int32_t> parts_;
   std::vector<Nanos> before_;  // by part
+  Nanos window_ = 0;           // the steps read, as long as they are in the mean over ranks
   std::map<std::vector<size_t>, size_t> numbers_;
   std::vector<std::vector<size_t>> questions_;
   std::vector<Outcome> outcomes_;

@@ -47,6 +47,15 @@ TEST(Price, APartIsPricedByItsOwnLength) {
   EXPECT_NEAR(static_cast<double>(priced.all_removed_per_step), 20e6, 10);
 }
 
+// Steps of 101 ms in one part and of 1,101 in the other: the job's are 601 in the mean, and no more can be won.
+TEST(Price, APartCannotBringMoreThanTheMeanStep) {
+  const Job job = TwoParts(0, Ms(1000));
+  const Priced priced = PriceCandidates(job, {SlowRank(job, 3, 2, Ms(1000))});
+  ASSERT_EQ(priced.findings.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(priced.findings[0].recoverable_per_step), 601e6, 1e6);
+  EXPECT_NEAR(static_cast<double>(priced.all_removed_per_step), 601e6, 1e6);
+}
+
 TEST(Price, OfTwoPartsTheOneThatGainsMostCounts) {
   // Alone 20 and 30; both together 30, as the parts wait for one another unseen. The first brings nothing beyond the
   // second: (20 + 0) / 2; the second (30 + 10) / 2.

@@ -108,6 +108,14 @@ StepMarks::Steps StepMarks::Resolve(const StringPool& names, const std::vector<L
   std::stable_sort(marks.begin(), marks.end(), by_start);
   std::vector<std::string_view> mark_names;
   for (const Mark& mark : marks) mark_names.push_back(names.Get(mark.name));
+  // A clock that stood still: which step a row belongs to is not known, and no other mark tells it either.
+  const bool at_once = marks.size() > 1 && marks.front().start == marks.back().start &&
+                       std::ranges::any_of(mark_names, [&](auto name) { return name != mark_names.front(); });
+  if (at_once) {
+    log->Add(trace::ProblemKind::kDropped, "step-marks-at-once", -1, mark_names.front());
+    log->AddCount(trace::ProblemKind::kDropped, "step-marks-at-once", static_cast<int64_t>(marks.size()) - 1);
+    return out;
+  }
   const StepNumbers numbers = NumberSteps(mark_names);
   if (numbers.guessed > 0) {
     log->Add(trace::ProblemKind::kGuessed, "step-number-guessed", -1, numbers.guessed_name);

@@ -53,6 +53,16 @@ TEST(StepMarks, NorOfMarkedSteps) {
   EXPECT_EQ(p.window_end, 5300 * kMicrosecond);
 }
 
+// A clock that stood still tells no step; the rest of the file does not make up for it.
+TEST(StepMarks, StepsThatAllBeginAtOnceAreNone) {
+  const RankPattern p = FoldTrace(R"json(
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 1000},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 1, "tid": 1, "ts": 0, "dur": 2000},
+    {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 900})json");
+  EXPECT_TRUE(p.steps.empty());
+  EXPECT_EQ(p.log.Count("step-marks-at-once"), 2);
+}
+
 // A file with nothing but the profiler's own rows has no window at all.
 TEST(StepMarks, NothingButTheProfiler) {
   const RankPattern p = FoldTrace(kProfiler);
