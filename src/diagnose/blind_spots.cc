@@ -84,6 +84,9 @@ void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
     d->not_checked.push_back({what, why});
     if (WhatBreaksOff(d->job).empty()) d->blind_to = what + " " + why;
   }
+  if (LacksCommunication(d->job)) {
+    d->blind_to = "no communication was found in any of the traces, so that the answer rests on too little";
+  }
   if (const Nanos alone = CommunicationOfOne(*d); alone > 0 && alone >= d->detection_floor) {
     const std::string why = FormatPercent(static_cast<double>(alone) / static_cast<double>(d->job.median_step)) +
                             " of the step is communication, and one rank alone does not tell who is waited for in it";

@@ -34,5 +34,13 @@ TEST(BlindSpots, ARankWithoutStepsIsNamed) {
             "Nothing to blame was found, but rank 1 is not compared: no step of its trace has a length.");
 }
 
+TEST(BlindSpots, AJobWithoutCommunicationRestsOnTooLittle) {
+  std::vector<pattern::RankPattern> ranks = Make({});
+  for (pattern::RankPattern& rank : ranks) rank.comms.instances.clear();
+  EXPECT_EQ(Said(std::move(ranks)),
+            "Nothing to blame was found, but no communication was found in any of the traces, so that the answer rests "
+            "on too little.");
+}
+
 }  // namespace
 }  // namespace headway::diagnose
