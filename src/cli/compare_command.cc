@@ -59,6 +59,9 @@ std::string Json(const diagnose::Comparison& c, bool regression) {
   json.Key("changed").BeginArray();
   for (const std::string& change : c.changed) json.String(change);
   json.EndArray();
+  json.Key("reserved").BeginArray();
+  for (const std::string& reservation : c.reserved) json.String(reservation);
+  json.EndArray();
   json.Key("functions").BeginArray();
   for (size_t i = 0; i < c.functions.size() && i < 100; ++i) {
     const diagnose::FunctionDelta& f = c.functions[i];

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "diagnose/comparison.h"
 #include "diagnose/made_job.h"
+#include "diagnose/step_selection.h"
 
 namespace headway::diagnose {
 namespace {
@@ -46,6 +49,40 @@ TEST(Comparison, RanksOfAnotherWorldSizeAreNotTheSame) {
   // Of which only those of the smaller one have a trace: no less another job.
   const Comparison part = Compare(before, RunOf({0, 1, 2, 3}, 8, 100 * kMillisecond));
   EXPECT_EQ(part.share_of_ranks_slower, 0);
+}
+
+// Its all-reduces met nobody: they are not gone.
+TEST(Comparison, CallsThatWereNotPairedAreNotAbsent) {
+  const Comparison c = Compare(RunOf({0, 1, 2, 3}), RunOf({0}));
+  EXPECT_EQ(c.changed, (std::vector<std::string>{c.unlike}));
+  EXPECT_NE(std::ranges::find(c.reserved,
+                              "of the later run: it holds one rank, which does not tell waiting from moving data"),
+            c.reserved.end());
+  ASSERT_EQ(c.collectives.size(), 1U);
+  const std::vector<report::Section> sections = ComparisonSections(c);
+  const auto& table = std::get<report::Table>(sections[3].body);
+  EXPECT_EQ(table.rows[0].cells[3], report::Value{1.0});
+  EXPECT_EQ(table.rows[0].cells[4], report::Value{});
+}
+
+// Without communication nothing is known of it; that there is none is said, not that it went.
+TEST(Comparison, NorIsCommunicationThatNoNameTells) {
+  MadeJob made;
+  std::vector<pattern::RankPattern> ranks = Make(made);
+  for (pattern::RankPattern& rank : ranks) rank.comms.instances.clear();
+  const Comparison c = Compare(Diagnose(Make(made)), Diagnose(std::move(ranks)));
+  EXPECT_TRUE(c.changed.empty());
+  ASSERT_FALSE(c.reserved.empty());
+  EXPECT_EQ(c.reserved[0].substr(0, 56), "of the later run: no communication was found in any of t");
+}
+
+// Rank 3 of four has two whole steps of six: its others are not nothing.
+TEST(Comparison, StepsThatAFileLacksDoNotCount) {
+  std::vector<pattern::RankPattern> ranks = Make({});
+  SelectSteps(0, 1, &ranks[3]);
+  const Comparison c = Compare(Diagnose(Make({})), Diagnose(std::move(ranks)));
+  EXPECT_EQ(c.class_before[0], 100 * kMillisecond);
+  EXPECT_EQ(c.class_after[0], 100 * kMillisecond);
 }
 
 TEST(Comparison, NoRankInBoth) {

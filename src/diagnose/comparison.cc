@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "diagnose/compared_ranks.h"
+#include "diagnose/comparison_reserve.h"
 #include "diagnose/excess.h"
 #include "diagnose/function_view.h"
 #include "diagnose/scope.h"
@@ -28,11 +29,9 @@ struct Run {
   const Job& job = diagnosis.job;
   std::set<RankId> compared;    // of a smaller or larger job all ranks, else those with a trace in both runs
   std::vector<size_t> ranks{};  // their indices here
+  double cells = 1;             // steps of these ranks that are there: one whose file is cut off lacks some
 
   [[nodiscard]] bool Has(RankId rank) const { return compared.count(rank) > 0; }
-  [[nodiscard]] double Cells() const {
-    return static_cast<double>(std::max<size_t>(1, WholeSteps(job) * ranks.size()));
-  }
 };
 
 Run MakeRun(const Diagnosis& d, const std::set<RankId>& compared) {
@@ -40,6 +39,11 @@ Run MakeRun(const Diagnosis& d, const std::set<RankId>& compared) {
   for (size_t r = 0; r < run.job.num_ranks(); ++r) {
     if (run.Has(run.job.ranks[r].meta.rank)) run.ranks.push_back(r);
   }
+  size_t cells = 0;
+  for (const size_t r : run.ranks) {
+    for (size_t s = 0; s < WholeSteps(run.job); ++s) cells += run.job.StepOf(r, s) != nullptr ? 1 : 0;
+  }
+  run.cells = static_cast<double>(std::max<size_t>(1, cells));
   return run;
 }
 
@@ -53,7 +57,7 @@ std::array<Nanos, pattern::kWorkClasses> ByClass(const Run& run) {
       for (size_t c = 0; c < sums.size(); ++c) sums[c] += step->by_class[c];
     }
   }
-  for (Nanos& sum : sums) sum = static_cast<Nanos>(static_cast<double>(sum) / run.Cells());
+  for (Nanos& sum : sums) sum = static_cast<Nanos>(static_cast<double>(sum) / run.cells);
   return sums;
 }
 
@@ -63,7 +67,7 @@ Nanos MeanWait(const Run& run) {
   for (const size_t r : run.ranks) {
     for (size_t s = 0; s < WholeSteps(d.job); ++s) sum += d.waits.wait[r * d.job.num_steps() + s];
   }
-  return static_cast<Nanos>(static_cast<double>(sum) / run.Cells());
+  return static_cast<Nanos>(static_cast<double>(sum) / run.cells);
 }
 
 Nanos StepDeviation(const Job& job) {
@@ -91,8 +95,8 @@ std::map<std::string, Sum> ByFunction(const Run& run) {
       const auto node = static_cast<FunctionView::Node>(n);
       Sum& sum = sums[view.Path(node, 32)];
       sum.work_class = view.work_class(node);
-      sum.own += static_cast<double>(cells[n].own) / run.Cells();
-      sum.calls += static_cast<double>(cells[n].calls) / run.Cells();
+      sum.own += static_cast<double>(cells[n].own) / run.cells;
+      sum.calls += static_cast<double>(cells[n].calls) / run.cells;
     }
   }
   return sums;
@@ -162,6 +166,10 @@ std::vector<CollectiveDelta> CollectiveDeltas(const Run& before, const Run& afte
   };
   fill(before, false);
   fill(after, true);
+  for (auto& [name, delta] : deltas) {
+    delta.alone_before = AlonePerStep(before.job);
+    delta.alone_after = AlonePerStep(after.job);
+  }
   std::vector<CollectiveDelta> out;
   for (auto& [name, delta] : deltas) out.push_back(std::move(delta));
   return out;
@@ -202,7 +210,7 @@ std::vector<std::string> Changes(const Run& before, const Run& after, const std:
     if (new_groups.count(name) == 0) out.push_back("process group " + name + " is gone");
   }
   for (const CollectiveDelta& delta : collectives) {
-    if (std::abs(delta.count_after - delta.count_before) >= 0.5) {
+    if (std::abs(delta.count_after - delta.count_before) >= 0.5 + delta.alone_before + delta.alone_after) {
       out.push_back(delta.name + ": " + FormatFixed(delta.count_before, 1) + " -> " +
                     FormatFixed(delta.count_after, 1) + " a step");
     }
@@ -258,6 +266,7 @@ Comparison Compare(const Diagnosis& before, const Diagnosis& after) {
   out.collectives = CollectiveDeltas(old_run, new_run);
   out.changed = Changes(old_run, new_run, out.collectives);
   if (!out.unlike.empty()) out.changed.insert(out.changed.begin(), out.unlike);
+  out.reserved = Reservations(before, after);
   // Of ranks that are not the same thing none is slower than it was.
   if (ranks.alike) out.share_of_ranks_slower = ShareSlower(old_run, new_run, out.noise);
   return out;
@@ -316,6 +325,7 @@ std::vector<report::Section> ComparisonSections(const Comparison& c) {
           ? std::vector<
                 std::string>{"Nothing that the files tell: versions, world size, groups and sizes are the same."}
           : c.changed;
+  changed.paragraphs.insert(changed.paragraphs.begin(), c.reserved.begin(), c.reserved.end());
   sections[0] = {"what-changed", "What changed", "Versions, shapes, world size and groups of the two runs.", changed,
                  true};
 
@@ -358,11 +368,16 @@ std::vector<report::Section> ComparisonSections(const Comparison& c) {
                          {"per step before", Unit::kNumber, ""},
                          {"per step after", Unit::kNumber, ""}};
   for (const CollectiveDelta& delta : c.collectives) {
-    // A run without such operations has no transfer of theirs, which is not one of no length.
+    // A run without such operations has no transfer of theirs, which is not one of no length; and none were counted
+    // where those there are could not be paired.
     const auto transfer = [](double count, Nanos time) { return count > 0 ? report::Value{time} : report::Value{}; };
+    const auto calls = [](double count, double alone) {
+      return count > 0 || alone == 0 ? report::Value{count} : report::Value{};
+    };
     collectives.rows.push_back(
         {{delta.name, transfer(delta.count_before, delta.transfer_before),
-          transfer(delta.count_after, delta.transfer_after), delta.count_before, delta.count_after}});
+          transfer(delta.count_after, delta.transfer_after), calls(delta.count_before, delta.alone_before),
+          calls(delta.count_after, delta.alone_after)}});
   }
   sections[3] = {"by-collective", "Collectives", "Median transfer of one operation.", collectives,
                  !collectives.rows.empty()};

@@ -21,7 +21,8 @@ struct FunctionDelta {
 struct CollectiveDelta {
   std::string name;                               // "mesh_dp [4] all-reduce"
   Nanos transfer_before = 0, transfer_after = 0;  // median of one operation
-  double count_before = 0, count_after = 0;       // per step
+  double count_before = 0, count_after = 0;       // per step, of those that were paired
+  double alone_before = 0, alone_after = 0;       // per step: up to so many more there may be, which were not
   Bytes bytes_before = -1, bytes_after = -1;      // mean of one operation
 };
 
@@ -32,9 +33,10 @@ struct Comparison {
   Nanos wait_before = 0, wait_after = 0;                                   // part of the communication class
   std::vector<FunctionDelta> functions;                                    // largest change first
   std::vector<CollectiveDelta> collectives;
-  std::string unlike;                // why ranks of the runs are not the same, and what was compared; empty = they are
-  std::vector<std::string> changed;  // the same, versions, world size, groups, shapes: one sentence each
-  double share_of_ranks_slower = 0;  // ranks (of those in both) whose own time grew beyond the noise
+  std::string unlike;                 // why ranks of the runs are not the same, and what was compared; empty = they are
+  std::vector<std::string> changed;   // the same, versions, world size, groups, shapes: one sentence each
+  std::vector<std::string> reserved;  // what keeps either run from telling all: one sentence each
+  double share_of_ranks_slower = 0;   // ranks (of those in both) whose own time grew beyond the noise
 };
 
 [[nodiscard]] Comparison Compare(const Diagnosis& before, const Diagnosis& after);
