@@ -111,6 +111,11 @@ void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
                               what + ": how the steps after that hang together is not known, gains may be larger"});
   }
   if (d->job.num_ranks() > 1) SayWhoIsNotCompared(d);
+  if (const int64_t assumed = MergedLog(d->job).Count("rank-assumed"); d->job.num_ranks() > 1 && assumed > 0) {
+    d->not_checked.push_back({"which rank is which", Counted(assumed, "file") + (assumed == 1 ? " names" : " name") +
+                                                         " no rank, so the order of file "
+                                                         "names was taken for it; --rank-map FILE says better"});
+  }
   if (d->detection_floor * 4 < d->job.median_step || d->job.median_step <= 0) return;
   const bool few = d->job.num_steps() < 3;
   if (d->detection_floor >= d->job.median_step) {

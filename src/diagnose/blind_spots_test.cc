@@ -34,6 +34,17 @@ TEST(BlindSpots, ARankWithoutStepsIsNamed) {
             "Nothing to blame was found, but rank 1 is not compared: no step of its trace has a length.");
 }
 
+TEST(BlindSpots, GuessedRanksAreSaid) {
+  std::vector<pattern::RankPattern> ranks = Make({});
+  for (const pattern::RankPattern& rank : ranks) {
+    ranks[0].log.Add(trace::ProblemKind::kGuessed, "rank-assumed", -1, std::to_string(rank.meta.rank));
+  }
+  const Diagnosis d = Diagnose(std::move(ranks));
+  ASSERT_EQ(d.not_checked.back().what, "which rank is which");
+  EXPECT_EQ(d.not_checked.back().why,
+            "4 files name no rank, so the order of file names was taken for it; --rank-map FILE says better");
+}
+
 TEST(BlindSpots, AJobWithoutCommunicationRestsOnTooLittle) {
   std::vector<pattern::RankPattern> ranks = Make({});
   for (pattern::RankPattern& rank : ranks) rank.comms.instances.clear();
