@@ -111,7 +111,7 @@ int RunCompare(std::span<const std::string> args) {
   for (const std::string& path : flags.paths) {
     Result<Ingested> in = Ingest({path}, flags.ingest);
     if (!in) return Fail("compare", in.error());
-    RemarkProblems("compare", in->problems, flags.quiet);
+    RemarkProblems("compare", *in, flags.quiet);
     runs.push_back(diagnose::Diagnose(std::move(in->ranks)));
     if (diagnose::LacksTime(runs.back().job)) {
       return Fail("compare", {ErrorCode::kCorrupt, diagnose::WhyNoTime(runs.back().job), path});

@@ -98,6 +98,10 @@ Result<void> CheckOutputs(const DiagnoseFlags& flags, const Ingested& in) {
   };
   for (const std::string& out : {flags.html, flags.timeline}) {
     if (out.empty()) continue;
+    std::error_code none;
+    if (std::filesystem::is_directory(out, none)) {
+      return MakeError(ErrorCode::kInvalidArgument, "this is a folder: name a file in it", out);
+    }
     const bool read = std::any_of(in.sources.begin(), in.sources.end(),
                                   [&](const RankSource& source) { return is_same(out, source.name); }) ||
                       std::any_of(flags.paths.begin(), flags.paths.end(),
@@ -212,7 +216,7 @@ int RunDiagnose(std::span<const std::string> args) {
   flags.ingest.all_parts = !flags.steps.empty() || !flags.baseline.empty();  // these look at all of every rank
   Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("diagnose", in.error());
-  RemarkProblems("diagnose", in->problems, flags.quiet);
+  RemarkProblems("diagnose", *in, flags.quiet);
   RemarkLateFlags("diagnose", flags, *in);
   if (const Result<void> safe = CheckOutputs(flags, *in); !safe) return Fail("diagnose", safe.error());
   if (!flags.steps.empty()) {
@@ -226,7 +230,7 @@ int RunDiagnose(std::span<const std::string> args) {
   if (!flags.baseline.empty()) {
     Result<Ingested> then = Ingest({flags.baseline}, flags.ingest);
     if (!then) return Fail("diagnose", OfBaseline(then.error()));
-    RemarkProblems("diagnose", then->problems, flags.quiet);
+    RemarkProblems("diagnose", *then, flags.quiet);
     const diagnose::Diagnosis before =
         diagnose::Diagnose(std::move(then->ranks), {flags.skip, {}, ThreadCount(flags.ingest.threads)});
     if (diagnose::LacksTime(before.job)) {

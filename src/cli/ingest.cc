@@ -28,6 +28,7 @@ namespace {
 
 constexpr size_t kSniffBytes = 4096;
 constexpr std::string_view kArchiveInside = "this is an archive inside an archive; unpack the outer one";
+constexpr std::string_view kEmpty = "the file is empty";
 constexpr std::string_view kPackedTwice = "this is packed twice; unpack it once";
 
 // What one input item gave.
@@ -83,7 +84,7 @@ Error NoTrace(const InputItem& item, const Peeked& peeked) {
   const std::string_view first = peeked.first;
   std::string message = "this is no trace that headway can read";
   if (first.empty()) {
-    message = "the file is empty";
+    message = kEmpty;
   } else if (LooksLikeZip(first) || LooksLikeTar(first)) {
     message = kArchiveInside;
   } else if (LooksLikeGzip(first) || LooksLikeZstd(first)) {
@@ -300,16 +301,32 @@ Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptio
   return out;
 }
 
-void RemarkProblems(std::string_view command, const std::vector<Error>& problems, bool quiet) {
+namespace {
+
+// Of what is no trace: whether its name says that it should be one.
+bool ShouldBeTrace(const Error& problem) {
+  const std::string_view where = problem.where;
+  return where.ends_with(".hwp") || (problem.message == kEmpty && where.find(".json") != std::string_view::npos);
+}
+
+// An archive that breaks off gave what lies before.
+bool GaveSomething(const Error& problem, const Ingested& in) {
+  const std::string member = problem.where + ":";
+  return std::ranges::any_of(in.sources, [&](const RankSource& source) { return source.name.starts_with(member); });
+}
+
+}  // namespace
+
+void RemarkProblems(std::string_view command, const Ingested& in, bool quiet) {
   constexpr size_t kShown = 3;
   size_t other = 0, shown = 0, more = 0;
-  for (const Error& problem : problems) {
+  for (const Error& problem : in.problems) {
     const bool hides_traces = problem.message == kArchiveInside || problem.message == kPackedTwice;
-    if (problem.code == ErrorCode::kUnsupported && !hides_traces) {
+    if (problem.code == ErrorCode::kUnsupported && !hides_traces && !ShouldBeTrace(problem)) {
       ++other;
     } else if (shown < kShown) {
       ++shown;
-      Remark(command, "not used: " + problem.ToString(), quiet);
+      Remark(command, (GaveSomething(problem, in) ? "read in part: " : "not used: ") + problem.ToString(), quiet);
     } else {
       ++more;
     }

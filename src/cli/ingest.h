@@ -48,7 +48,7 @@ struct Ingested {
 [[nodiscard]] Result<Ingested> Ingest(const std::vector<std::string>& paths, const IngestOptions& options);
 
 // Says on stderr what could not be used: the first few files one by one, the rest as a count. Files that merely are no
-// traces (a folder holds other things too) are counted only.
-void RemarkProblems(std::string_view command, const std::vector<Error>& problems, bool quiet);
+// traces (a folder holds other things too) are counted only, unless they are named as traces are and empty or damaged.
+void RemarkProblems(std::string_view command, const Ingested& in, bool quiet);
 
 }  // namespace headway::cli

@@ -234,7 +234,7 @@ int RunInspect(std::span<const std::string> args) {
   flags.ingest.fold.split_steps = true;
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("inspect", in.error());
-  RemarkProblems("inspect", in->problems, flags.quiet);
+  RemarkProblems("inspect", *in, flags.quiet);
   RemarkLateFlags("inspect", flags, *in);
   const std::vector<trace::CommTime> times = CommTimes(*in, flags.ingest.threads);
   if (flags.json) {

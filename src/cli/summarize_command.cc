@@ -50,7 +50,7 @@ int RunSummarize(std::span<const std::string> args) {
   Settle(&flags);
   const Result<Ingested> in = Ingest(flags.paths, flags.ingest);
   if (!in) return Fail("summarize", in.error());
-  RemarkProblems("summarize", in->problems, flags.quiet);
+  RemarkProblems("summarize", *in, flags.quiet);
   std::error_code error;
   std::filesystem::create_directories(flags.output, error);
   if (error) return Fail("summarize", {ErrorCode::kIo, "the folder cannot be made: " + error.message(), flags.output});

@@ -84,7 +84,7 @@ std::vector<report::NotChecked> NotChecked(const Diagnosis& d) {
   const std::vector<RankId>& missing = d.job.missing;
   if (!missing.empty()) {
     out.push_back({(missing.size() == 1 ? "rank " : "ranks ") + FormatRanks(missing, 8),
-                   missing.size() == 1 ? "no trace of it was given" : "no trace of them was given"});
+                   missing.size() == 1 ? "no trace of it was read" : "no trace of them was read"});
   }
   return out;
 }
