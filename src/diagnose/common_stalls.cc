@@ -216,7 +216,11 @@ std::vector<bool> StepsOfSameHole(const Job& job) {
 CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks, const std::vector<bool>& same) {
   const size_t steps = in.job.num_steps();
   CommonStalls out{std::vector<Nanos>(steps, 0), std::vector<Node>(steps, -1), std::vector<Nanos>(steps, 0)};
-  if (ranks.size() < 2) return out;
+  if (ranks.size() < 2) {  // what it does alone is its own; a hole that all ranks of the job have is not
+    out.holes = Holes(in.job, ranks, same);
+    for (size_t s = 0; s < steps; ++s) out.holes[s] = same[s] ? out.holes[s] : 0;
+    return out;
+  }
   FindNamed(in, ranks, &out);
   FindCopies(in, ranks, &out);
   out.holes = Holes(in.job, ranks, same);

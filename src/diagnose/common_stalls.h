@@ -21,8 +21,8 @@ struct CommonStalls {
 // that, however holes vary. O(ranks * steps).
 [[nodiscard]] std::vector<bool> StepsOfSameHole(const Job& job);
 
-// `ranks`: those of one class; a single one has none. `same`: StepsOfSameHole. Functions are looked at on a few of the
-// ranks. O(ranks * steps + function rows of those few).
+// `ranks`: those of one class; a single one has only holes of steps that are the `same`. `same`: StepsOfSameHole.
+// Functions are looked at on a few of the ranks. O(ranks * steps + function rows of those few).
 [[nodiscard]] CommonStalls FindCommonStalls(const AnalysisInput& in, std::span<const size_t> ranks,
                                             const std::vector<bool>& same);
 

@@ -158,5 +158,29 @@ TEST(CommonStalls, CopiesThatTakeLongerInSomeSteps) {
   EXPECT_EQ(CopiesOf(4, Us(500)).named, std::vector<Nanos>(kSteps, 0));
 }
 
+TEST(CommonStalls, OfARankWithoutPeersAHoleThatAllRanksHave) {
+  // Four stages of one rank, 100 ms of operators. In step 3 so many of them stand still for 20 ms.
+  const auto holes = [](int struck) {
+    MadeMesh mesh({.ranks = 4, .device = false});
+    const std::vector<int> next = mesh.Groups("mesh_pp", {{0, 1}, {1, 2}, {2, 3}});
+    for (int s = 0; s < 8; ++s) {
+      mesh.Step();
+      for (int r = 0; r < 4; ++r) {
+        mesh.Compute(r, Ms(100));
+        mesh.Hole(r, s == 3 && r < struck ? Ms(20) : Ms(1));
+      }
+      for (int r = 0; r < 3; ++r) {
+        for (int k = 0; k <= r; ++k) mesh.Send(next[static_cast<size_t>(r)], r, 1000, Ms(1));
+      }
+    }
+    Look look(mesh.Make());
+    EXPECT_EQ(look.job.classes.size(), 4U);
+    const std::vector<size_t> alone{0};
+    return FindCommonStalls(look.In(), alone, StepsOfSameHole(look.job)).holes;
+  };
+  EXPECT_EQ(holes(4), (std::vector<Nanos>{0, 0, 0, Ms(19), 0, 0, 0, 0}));
+  EXPECT_EQ(holes(1), std::vector<Nanos>(8, 0));
+}
+
 }  // namespace
 }  // namespace headway::diagnose
