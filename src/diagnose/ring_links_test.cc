@@ -259,5 +259,25 @@ TEST(RingLinks, OfAHostBackendOneHasToEndLastMostOfTheTime) {
   EXPECT_EQ(ring(3).size(), 1U);
 }
 
+TEST(RingLinks, WhatALikeGroupTakesAsLongForIsNoLink) {
+  // As above, rank 3 last in three of five; beside it four ranks that end in turn, after as long or after half of it.
+  const auto rings = [](Nanos other) {
+    MadeMesh mesh({.ranks = 8, .device = false});
+    const std::vector<int> groups = mesh.Groups("mesh_dp", {{0, 1, 2, 3}, {4, 5, 6, 7}});
+    for (int s = 0; s < 200; ++s) {
+      mesh.Step();
+      mesh.ComputeAll(Ms(16));
+      std::vector<Nanos> ends(4, Ms(3)), others(4, other);
+      ends[s % 5 < 3 ? 3 : static_cast<size_t>(s % 3)] = Ms(4);
+      others[static_cast<size_t>(s % 4)] += Us(500);
+      mesh.Meet(groups[0], CommOp::kAllReduce, kBytes, ends);
+      mesh.Meet(groups[1], CommOp::kAllReduce, kBytes, others);
+    }
+    return Find(mesh.Make()).size();
+  };
+  EXPECT_EQ(rings(Us(3500)), 0U);
+  EXPECT_EQ(rings(Ms(1)), 1U);
+}
+
 }  // namespace
 }  // namespace headway::diagnose
