@@ -85,22 +85,23 @@ bool OneHoldsNearlyAll(const std::vector<Group>& groups) {
   return most > sum / 20 * 17;  // 85 %
 }
 
-// Whether one is struck three times and more, each time by four times as much as any other ever is: what is given now
+// Whether one is struck three times and more, each time by four times as much as others usually are: what is given now
 // to this one and now to that is of one size.
 bool OneDwarfsTheOthers(const std::vector<Group>& groups) {
   constexpr size_t kOften = 3;
   constexpr Nanos kFar = 4;
   const auto hardest =
       std::max_element(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return Lost(a) < Lost(b); });
-  Nanos least = INT64_MAX, most_of_others = 0;
+  Nanos least = INT64_MAX;
   for (const size_t s : hardest->steps) least = std::min(least, LongestIn(*hardest, s));
+  std::vector<Nanos> others;
   for (const Group& group : groups) {
     if (&group == &*hardest) continue;
     for (const Suspect& member : group.members) {
-      most_of_others = std::max(most_of_others, *std::max_element(member.cost.begin(), member.cost.end()));
+      std::copy_if(member.cost.begin(), member.cost.end(), std::back_inserter(others), [](Nanos x) { return x > 0; });
     }
   }
-  return hardest->steps.size() >= kOften && least >= kFar * most_of_others;
+  return hardest->steps.size() >= kOften && least >= kFar * Median(std::move(others));
 }
 
 bool Moves(const Job& job, const std::vector<Group>& groups, size_t least_groups) {

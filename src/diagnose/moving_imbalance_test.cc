@@ -143,6 +143,18 @@ TEST(MovingImbalance, OneReplicaThatHoldsNearlyAllOfTheExcessDoesNotMove) {
   EXPECT_FALSE(FindMovingImbalance(dwarfed.In()).has_value());
 }
 
+TEST(MovingImbalance, OneHiccupOfAnotherDoesNotMakeTurns) {
+  // Ranks 0-1 take 40 ms more in three of nine steps, two others 8 ms in one step each, and rank 4 once 20.
+  Plan plan;
+  plan.more = [](int r, int s) {
+    if (r / 2 == 0 && s % 3 == 0) return Ms(40);
+    if (r == 4 && s == 5) return Ms(20);
+    return (r / 2 == 1 && s == 4) || (r / 2 == 2 && s == 7) || (r / 2 == 3 && s == 1) ? Ms(8) : Ms(0);
+  };
+  Look look(Make(plan));
+  EXPECT_FALSE(FindMovingImbalance(look.In()).has_value());
+}
+
 TEST(MovingImbalance, ARankStruckInMostStepsIsACaseOfItsOwn) {
   // Rank 6 in seven of nine steps, beside three replicas in turn.
   Plan plan;
