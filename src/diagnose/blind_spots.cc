@@ -59,6 +59,10 @@ Uncompared FindUncompared(const Job& job) {
   return out;
 }
 
+void SayFirst(const std::string& why, Diagnosis* d) {
+  if (d->blind_to.empty()) d->blind_to = why;
+}
+
 void SayWhoIsNotCompared(Diagnosis* d) {
   const Uncompared ranks = FindUncompared(d->job);
   const auto say = [&](const std::vector<RankId>& some, const char* one, const char* several) {
@@ -66,7 +70,7 @@ void SayWhoIsNotCompared(Diagnosis* d) {
     const std::string who = (some.size() == 1 ? "rank " : "ranks ") + FormatRanks(some, 8);
     const std::string why = some.size() == 1 ? one : several;
     d->not_checked.push_back({who, why});
-    if (d->blind_to.empty()) d->blind_to = who + (some.size() == 1 ? " is" : " are") + " not compared: " + why;
+    SayFirst(who + (some.size() == 1 ? " is" : " are") + " not compared: " + why, d);
   };
   say(ranks.elsewhere, "its steps have other numbers than most ranks'",
       "their steps have other numbers than most ranks'");
@@ -74,61 +78,85 @@ void SayWhoIsNotCompared(Diagnosis* d) {
   say(ranks.timeless, "no step of its trace has a length", "no step of their traces has a length");
 }
 
-}  // namespace
-
-void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
+void SayWhoMayBeWaitedFor(std::span<const Channel> channels, const std::string& breaks_off, Diagnosis* d) {
   const UnseenWaits unseen = FindUnseenWaits(d->job, channels);
-  if (!unseen.ranks.empty() && unseen.per_step >= d->detection_floor) {
-    const std::string what = "up to " + FormatDuration(unseen.per_step) + " of transfers a step";
-    const std::string why = "may be waiting for " + NameUnseen(d->job, unseen.ranks);
-    d->not_checked.push_back({what, why});
-    if (WhatBreaksOff(d->job).empty()) d->blind_to = what + " " + why;
-  }
-  if (LacksCommunication(d->job)) {
-    d->blind_to = "no communication was found in any of the traces, so that the answer rests on too little";
-  }
-  if (const Nanos alone = CommunicationOfOne(*d); alone > 0 && alone >= d->detection_floor) {
-    const std::string why = FormatPercent(static_cast<double>(alone) / static_cast<double>(d->job.median_step)) +
-                            " of the step is communication, and one rank alone does not tell who is waited for in it";
-    d->not_checked.push_back({"who is waited for", why});
-    d->blind_to = why;
-  }
+  if (unseen.ranks.empty() || unseen.per_step < d->detection_floor) return;
+  const std::string what = "up to " + FormatDuration(unseen.per_step) + " of transfers a step";
+  const std::string why = "may be waiting for " + NameUnseen(d->job, unseen.ranks);
+  d->not_checked.push_back({what, why});
+  if (breaks_off.empty()) SayFirst(what + " " + why, d);
+}
+
+void SayWhatOneRankHides(Diagnosis* d) {
+  const Nanos communication = CommunicationOfOne(*d);
+  if (communication <= 0 || communication < d->detection_floor) return;
+  const std::string why = FormatPercent(static_cast<double>(communication) / static_cast<double>(d->job.median_step)) +
+                          " of the step is communication, and one rank alone does not tell who is waited for in it";
+  d->not_checked.push_back({"who is waited for", why});
+  SayFirst(why, d);
+}
+
+void SayWhatWasNotPaired(Diagnosis* d) {
   int64_t rows = 0;
   for (const pattern::RankPattern& rank : d->job.ranks) rows += static_cast<int64_t>(rank.comms.instances.size());
   const int64_t alone = d->job.comms.unmatched_instances;
-  if (d->job.num_ranks() > 1 && alone * 10 >= rows && alone > 0) {
-    const std::string what =
-        FormatCount(alone) + " of " + FormatCount(rows) + " communication rows could not be paired";
-    if (d->blind_to.empty()) d->blind_to = what;
-    d->not_checked.push_back(
-        {"who is waited for there", what + ": a rank is missing or cut off, or no event says "
-                                           "who talks to whom; what fixing a cause brings may be wrong"});
-  }
-  // What a file does not show of its rank counts as this rank's own time, and the end of the window may wait for it.
-  if (const std::string what = WhatBreaksOff(d->job); d->job.num_ranks() > 1 && !what.empty()) {
-    if (d->blind_to.empty()) d->blind_to = what + ", and what a fix brings may be more";
-    d->not_checked.push_back({"all that fixing a cause brings",
-                              what + ": how the steps after that hang together is not known, gains may be larger"});
-  }
-  if (d->job.num_ranks() > 1) SayWhoIsNotCompared(d);
-  if (const int64_t assumed = MergedLog(d->job).Count("rank-assumed"); d->job.num_ranks() > 1 && assumed > 0) {
-    d->not_checked.push_back({"which rank is which", Counted(assumed, "file") + (assumed == 1 ? " names" : " name") +
-                                                         " no rank, so the order of file "
-                                                         "names was taken for it; --rank-map FILE says better"});
-  }
+  if (alone * 10 < rows || alone == 0) return;
+  const std::string what = FormatCount(alone) + " of " + FormatCount(rows) + " communication rows could not be paired";
+  SayFirst(what, d);
+  d->not_checked.push_back({"who is waited for there", what + ": a rank is missing or cut off, or no event says "
+                                                              "who talks to whom; what fixing a cause brings may be "
+                                                              "wrong"});
+}
+
+// What a file does not show of its rank counts as this rank's own time, and the end of the window may wait for it.
+void SayWhatBreaksOff(const std::string& breaks_off, Diagnosis* d) {
+  if (breaks_off.empty()) return;
+  SayFirst(breaks_off + ", and what a fix brings may be more", d);
+  d->not_checked.push_back({"all that fixing a cause brings",
+                            breaks_off + ": how the steps after that hang together is not known, gains may be larger"});
+}
+
+void SayWhichRanksAreGuessed(Diagnosis* d) {
+  const int64_t assumed = MergedLog(d->job).Count("rank-assumed");
+  if (assumed == 0) return;
+  d->not_checked.push_back({"which rank is which", Counted(assumed, "file") + (assumed == 1 ? " names" : " name") +
+                                                       " no rank, so the order of file "
+                                                       "names was taken for it; --rank-map FILE says better"});
+}
+
+void SayWhatNoiseHides(Diagnosis* d) {
   if (d->detection_floor * 4 < d->job.median_step || d->job.median_step <= 0) return;
   const bool few = d->job.num_steps() < 3;
   if (d->detection_floor >= d->job.median_step) {
     const std::string why =
         few ? "so few steps tell no cause from chance" : "ranks or steps differ by a whole step anyway";
     d->not_checked.push_back({"losses of any size", why});
-    if (d->blind_to.empty()) d->blind_to = why;
+    SayFirst(why, d);
     return;
   }
   const std::string floor = "below " + FormatDuration(d->detection_floor) + " per step";
   const std::string why = few ? "too few steps to tell a cause from chance" : "ranks or steps differ by as much anyway";
   d->not_checked.push_back({"losses " + floor, why});
-  if (d->blind_to.empty()) d->blind_to = floor + " nothing could be told: " + why;
+  SayFirst(floor + " nothing could be told: " + why, d);
+}
+
+}  // namespace
+
+// The first of them that holds reserves the headline.
+void SayWhatWasNotSeen(std::span<const Channel> channels, Diagnosis* d) {
+  if (LacksCommunication(d->job)) {
+    SayFirst("no communication was found in any of the traces, so that the answer rests on too little", d);
+  }
+  const std::string breaks_off = WhatBreaksOff(d->job);
+  SayWhatOneRankHides(d);
+  SayWhoMayBeWaitedFor(channels, breaks_off, d);
+  if (d->job.num_ranks() > 1) {
+    SayWhatWasNotPaired(d);
+    SayWhatBreaksOff(breaks_off, d);
+    SayWhoIsNotCompared(d);
+    SayWhichRanksAreGuessed(d);
+  }
+  SayWhatNoiseHides(d);
 }
 
 }  // namespace headway::diagnose

@@ -61,6 +61,13 @@ struct CallRatio {
 
 [[nodiscard]] CallRatio CompareCalls(const CallTimes& mine, const CallTimes& reference);
 
+// Whether the calls of a host take longer throughout: by half, over four functions and more.
+[[nodiscard]] constexpr bool IsOfSlowHost(const CallRatio& calls) {
+  constexpr size_t kLeastFunctions = 4;
+  constexpr double kSlow = 1.5;
+  return calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow;
+}
+
 // Whether what takes `ratio` times as long as elsewhere is a matter of its own where all takes `of_all` times as long:
 // no host takes so many times as long for one kind of work and not for the rest.
 [[nodiscard]] constexpr bool IsOwnMatter(double ratio, double of_all) {

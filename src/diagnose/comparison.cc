@@ -166,10 +166,6 @@ std::vector<CollectiveDelta> CollectiveDeltas(const Run& before, const Run& afte
   };
   fill(before, false);
   fill(after, true);
-  for (auto& [name, delta] : deltas) {
-    delta.alone_before = AlonePerStep(before.job);
-    delta.alone_after = AlonePerStep(after.job);
-  }
   std::vector<CollectiveDelta> out;
   for (auto& [name, delta] : deltas) out.push_back(std::move(delta));
   return out;
@@ -193,7 +189,7 @@ std::set<std::string> GroupNames(const Run& run) {
   return out;
 }
 
-std::vector<std::string> Changes(const Run& before, const Run& after, const std::vector<CollectiveDelta>& collectives) {
+std::vector<std::string> Changes(const Run& before, const Run& after, const Comparison& c) {
   std::vector<std::string> out;
   const auto old_versions = Versions(before.job);
   const auto new_versions = Versions(after.job);
@@ -209,8 +205,8 @@ std::vector<std::string> Changes(const Run& before, const Run& after, const std:
   for (const std::string& name : old_groups) {
     if (new_groups.count(name) == 0) out.push_back("process group " + name + " is gone");
   }
-  for (const CollectiveDelta& delta : collectives) {
-    if (std::abs(delta.count_after - delta.count_before) >= 0.5 + delta.alone_before + delta.alone_after) {
+  for (const CollectiveDelta& delta : c.collectives) {
+    if (std::abs(delta.count_after - delta.count_before) >= 0.5 + c.alone_before + c.alone_after) {
       out.push_back(delta.name + ": " + FormatFixed(delta.count_before, 1) + " -> " +
                     FormatFixed(delta.count_after, 1) + " a step");
     }
@@ -264,7 +260,9 @@ Comparison Compare(const Diagnosis& before, const Diagnosis& after) {
   out.wait_after = MeanWait(new_run);
   out.functions = FunctionDeltas(old_run, new_run);
   out.collectives = CollectiveDeltas(old_run, new_run);
-  out.changed = Changes(old_run, new_run, out.collectives);
+  out.alone_before = AlonePerStep(before.job);
+  out.alone_after = AlonePerStep(after.job);
+  out.changed = Changes(old_run, new_run, out);
   if (!out.unlike.empty()) out.changed.insert(out.changed.begin(), out.unlike);
   out.reserved = Reservations(before, after);
   // Of ranks that are not the same thing none is slower than it was.
@@ -374,10 +372,9 @@ std::vector<report::Section> ComparisonSections(const Comparison& c) {
     const auto calls = [](double count, double alone) {
       return count > 0 || alone == 0 ? report::Value{count} : report::Value{};
     };
-    collectives.rows.push_back(
-        {{delta.name, transfer(delta.count_before, delta.transfer_before),
-          transfer(delta.count_after, delta.transfer_after), calls(delta.count_before, delta.alone_before),
-          calls(delta.count_after, delta.alone_after)}});
+    collectives.rows.push_back({{delta.name, transfer(delta.count_before, delta.transfer_before),
+                                 transfer(delta.count_after, delta.transfer_after),
+                                 calls(delta.count_before, c.alone_before), calls(delta.count_after, c.alone_after)}});
   }
   sections[3] = {"by-collective", "Collectives", "Median transfer of one operation.", collectives,
                  !collectives.rows.empty()};

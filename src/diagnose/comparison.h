@@ -22,7 +22,6 @@ struct CollectiveDelta {
   std::string name;                               // "mesh_dp [4] all-reduce"
   Nanos transfer_before = 0, transfer_after = 0;  // median of one operation
   double count_before = 0, count_after = 0;       // per step, of those that were paired
-  double alone_before = 0, alone_after = 0;       // per step: up to so many more there may be, which were not
   Bytes bytes_before = -1, bytes_after = -1;      // mean of one operation
 };
 
@@ -33,6 +32,7 @@ struct Comparison {
   Nanos wait_before = 0, wait_after = 0;                                   // part of the communication class
   std::vector<FunctionDelta> functions;                                    // largest change first
   std::vector<CollectiveDelta> collectives;
+  double alone_before = 0, alone_after = 0;  // per step: of each of these up to so many more, which were not paired
   std::string unlike;                 // why ranks of the runs are not the same, and what was compared; empty = they are
   std::vector<std::string> changed;   // the same, versions, world size, groups, shapes: one sentence each
   std::vector<std::string> reserved;  // what keeps either run from telling all: one sentence each

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "diagnose/call_times.h"
 #include "diagnose/excess.h"
 #include "diagnose/explain.h"
 #include "diagnose/peers.h"
@@ -68,18 +67,15 @@ Node SecondOf(const FunctionView& view, const WorkClasses& classes, Node first, 
 }
 
 // Whether each call of the rank's host takes longer: what of that its device does not hide may be all in two functions.
-bool IsHostSlow(const Job& job, size_t rank, const std::vector<size_t>& peers) {
-  constexpr size_t kLeastFunctions = 4;
-  constexpr double kSlow = 1.5;
+bool IsHostSlow(size_t rank, const std::vector<size_t>& peers, JobCallTimes* calls_of) {
   std::vector<CallTimes> times;
-  for (const size_t p : peers) times.push_back(TimesOfCalls(job.ranks[p]));
+  for (const size_t p : peers) times.push_back(calls_of->Calls(p));
   // What few of them have is what shows of another slow one.
   const CallTimes usual = TimesAmong(times, 0.5, (times.size() + 1) / 2);
-  const CallRatio calls = CompareCalls(TimesOfCalls(job.ranks[rank]), usual);
-  return calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow;
+  return IsOfSlowHost(CompareCalls(calls_of->Calls(rank), usual));
 }
 
-std::optional<Suspect> SecondPart(const AnalysisInput& in, Suspect* suspect) {
+std::optional<Suspect> SecondPart(const AnalysisInput& in, Suspect* suspect, JobCallTimes* calls_of) {
   constexpr Nanos kOneIn = 8, kOneInOfStep = 50;
   const Job& job = in.job;
   const std::vector<size_t> peers = SamplePeers(job, suspect->rank, {});
@@ -95,7 +91,7 @@ std::optional<Suspect> SecondPart(const AnalysisInput& in, Suspect* suspect) {
   const Nanos least =
       std::max(suspect->total / kOneIn, static_cast<Nanos>(steps.size()) * job.median_step / kOneInOfStep);
   const Node second = SecondOf(*in.view, suspect->classes, why.node, mine, theirs, least);
-  if (second < 0 || IsHostSlow(job, suspect->rank, peers)) return std::nullopt;
+  if (second < 0 || IsHostSlow(suspect->rank, peers, calls_of)) return std::nullopt;
   Suspect part = *suspect;
   std::vector<Nanos> cost(suspect->cost.size(), 0);
   for (const size_t s : suspect->StruckSteps()) {
@@ -117,10 +113,10 @@ std::optional<Suspect> SecondPart(const AnalysisInput& in, Suspect* suspect) {
 
 }  // namespace
 
-std::vector<Suspect> SplitByFunction(const AnalysisInput& in, std::vector<Suspect>* suspects) {
+std::vector<Suspect> SplitByFunction(const AnalysisInput& in, std::vector<Suspect>* suspects, JobCallTimes* calls_of) {
   std::vector<Suspect> out;
   for (Suspect& suspect : *suspects) {
-    if (std::optional<Suspect> second = SecondPart(in, &suspect)) out.push_back(std::move(*second));
+    if (std::optional<Suspect> second = SecondPart(in, &suspect, calls_of)) out.push_back(std::move(*second));
   }
   return out;
 }

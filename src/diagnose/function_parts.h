@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "diagnose/call_times.h"
 #include "diagnose/suspects.h"
 
 namespace headway::diagnose {
@@ -12,6 +13,7 @@ namespace headway::diagnose {
 // called by it, an eighth at least and 2 % of the step: each takes the rank three times what it takes its peers, and
 // not all calls of its host are longer by half. The second one is returned as a suspect of its own (`within`), no rank
 // twice. O(functions of the struck steps x peers).
-[[nodiscard]] std::vector<Suspect> SplitByFunction(const AnalysisInput& in, std::vector<Suspect>* suspects);
+[[nodiscard]] std::vector<Suspect> SplitByFunction(const AnalysisInput& in, std::vector<Suspect>* suspects,
+                                                   JobCallTimes* calls_of);
 
 }  // namespace headway::diagnose

@@ -54,7 +54,8 @@ Split SplitOf(const Plan& plan) {
   Look look(Make(plan));
   Split out;
   out.left = FindSuspects(look.In());
-  out.seconds = SplitByFunction(look.In(), &out.left);
+  JobCallTimes calls_of(look.job);
+  out.seconds = SplitByFunction(look.In(), &out.left, &calls_of);
   return out;
 }
 
@@ -100,7 +101,8 @@ TEST(FunctionParts, WhatWasToldByItsClassIsNotToldAgain) {
       {.collect = Ms(60), .second = "train.py(7): read_shard", .second_class = WorkClass::kInput, .device = false}));
   std::vector<Suspect> left = FindSuspects(look.In());
   EXPECT_EQ(SplitByClass(look.In(), &left)[0].size(), 1U);
-  EXPECT_TRUE(SplitByFunction(look.In(), &left).empty());
+  JobCallTimes calls_of(look.job);
+  EXPECT_TRUE(SplitByFunction(look.In(), &left, &calls_of).empty());
   EXPECT_EQ(left.at(0).cost, std::vector<Nanos>(kSteps, Ms(60)));
 }
 
@@ -128,7 +130,8 @@ TEST(FunctionParts, NeitherMayBeWhatAHostIsSlowBy) {
   Look look(mesh.Make());
   std::vector<Suspect> left = FindSuspects(look.In());
   ASSERT_EQ(left.size(), 1U);
-  EXPECT_TRUE(SplitByFunction(look.In(), &left).empty());
+  JobCallTimes calls_of(look.job);
+  EXPECT_TRUE(SplitByFunction(look.In(), &left, &calls_of).empty());
 }
 
 }  // namespace

@@ -44,16 +44,14 @@ bool DoesNoMore(const Job& job, size_t rank, const std::vector<size_t>& peers, N
 
 HostCalls CompareHostCalls(const Job& job, size_t rank, const std::vector<size_t>& peers, const Explanation& why,
                            JobCallTimes* calls_of) {
-  constexpr size_t kLeastFunctions = 4;
-  constexpr double kSlow = 1.5, kAsEver = 1.2;
+  constexpr double kAsEver = 1.2;
   std::vector<CallTimes> times;
   for (const size_t p : peers) times.push_back(calls_of->Calls(p));
   const CallTimes &mine = calls_of->Calls(rank), usual = TimesAmong(times, 0.5, 1);
   const CallRatio calls = CompareCalls(mine, usual);
   HostCalls out{CompareHosts(job, rank, peers)};
   // By the time in its functions, or by that of a call, whatever one of them is called for.
-  const bool slow = calls.functions >= kLeastFunctions && calls.alike && calls.ratio >= kSlow;
-  if (!out.proportion.is_throughout && slow) out.proportion = {calls.ratio, true};
+  if (!out.proportion.is_throughout && IsOfSlowHost(calls)) out.proportion = {calls.ratio, true};
   const auto here = mine.find(why.leaf), there = usual.find(why.leaf);
   if (why.node < 0) {
     const auto there_all = static_cast<double>(Median(HostTimes(job, peers, false)));

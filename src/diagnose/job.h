@@ -40,9 +40,8 @@ struct Job {
 
   // The step axis: numbers seen on at least three quarters of the ranks that have steps, ascending.
   std::vector<int64_t> steps;
-  std::string steps_apart;  // which ranks have other steps, and what is compared; empty where all have the same
-  std::vector<int32_t>
-      step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not to be compared
+  std::string steps_apart;          // which ranks have other steps, and what is compared; empty where all have the same
+  std::vector<int32_t> step_index;  // [rank * steps.size() + s] -> index into ranks[rank].steps, -1 = not compared
 
   std::vector<Coordinate> coordinates;        // by rank index
   std::vector<int32_t> peer_class;            // by rank index: ranks of one class run the same program

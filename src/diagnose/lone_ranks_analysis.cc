@@ -57,7 +57,7 @@ bool AreEven(const CallTimes& mine, const CallTimes& usual, double ratio) {
 // By the rank's kernels; without devices by its operators.
 Slowness SlownessOf(const Job& job, size_t rank, const std::vector<size_t>& others, JobCallTimes* of) {
   const bool has_device = job.ranks[rank].has_device;
-  const auto times_of = [&](size_t r) { return has_device ? of->Kernels(r) : of->Operators(r); };
+  const auto times_of = [&](size_t r) -> const CallTimes& { return has_device ? of->Kernels(r) : of->Operators(r); };
   std::vector<CallTimes> times;
   for (const size_t r : others) times.push_back(times_of(r));
   const CallTimes usual = TimesAmong(times, 0.5, 1);

@@ -288,10 +288,11 @@ bool IsOneHostEach(const Job& job, const std::vector<Siblings>& replicas) {
   return std::all_of(replicas.begin(), replicas.end(), [&](const Siblings& r) { return AreOnOneHost(job, r.ranks); });
 }
 
-void TellOfReplicas(const std::string& headline, const std::vector<Nanos>& excess, report::Finding* finding) {
-  finding->headline = headline;
-  finding->sentence = InHowMany(excess) + " all ranks of one replica take longer (" + finding->scope.function +
-                      "), but not always of the same one: what they get differs, no rank is slow.";
+void TellOfReplicas(const std::string& headline, Candidate* candidate) {
+  report::Finding& finding = candidate->finding;
+  finding.headline = headline;
+  finding.sentence = InHowMany(candidate->excess) + " all ranks of one replica take longer (" + finding.scope.function +
+                     "), but not always of the same one: what they get differs, no rank is slow.";
 }
 
 // Of two replicas there is no third to tell which is the usual one.
@@ -307,7 +308,7 @@ std::optional<MovingImbalance> BelieveOfTwo(const AnalysisInput& in, const std::
   }
   work.members = std::move(struck);  // whole replicas, whatever single ranks of them show
   MovingImbalance out = Make(in, groups, std::move(work), !in.job.ranks.front().has_device);
-  TellOfReplicas("now the one and now the other of two replicas", out.candidate.excess, &out.candidate.finding);
+  TellOfReplicas("now the one and now the other of two replicas", &out.candidate);
   return out;
 }
 
@@ -321,7 +322,7 @@ std::optional<MovingImbalance> BelieveVotes(const AnalysisInput& in, const std::
   if (work.function.empty()) work.function = kAllOperators;
   work.members = std::move(struck);
   MovingImbalance out = Make(in, groups, std::move(work), IsOneHostEach(in.job, replicas));
-  TellOfReplicas("another replica in each step", out.candidate.excess, &out.candidate.finding);
+  TellOfReplicas("another replica in each step", &out.candidate);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "diagnose/step_selection.h"
 
@@ -13,15 +14,10 @@ namespace {
 
 using pattern::RankPattern;
 
-Nanos MiddleOf(std::vector<Nanos> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 Nanos MedianStep(const RankPattern& rank) {
   std::vector<Nanos> lengths;
   for (const pattern::Step& step : rank.steps) lengths.push_back(step.end - step.start);
-  return MiddleOf(std::move(lengths));
+  return UpperMedian(std::move(lengths));
 }
 
 // In runs whose windows overlap, one after the other.
@@ -57,9 +53,10 @@ std::string DropOffClock(std::vector<RankPattern>* ranks) {
     if (most->size() * 2 <= members.size()) continue;
     std::vector<Nanos> lengths;
     for (const RankPattern* rank : *most) lengths.push_back(MedianStep(*rank));
-    const Nanos usual = MiddleOf(std::move(lengths));
-    for (auto capture = captures.begin(); capture != captures.end(); ++capture) {
-      for (RankPattern* rank : capture == most ? std::vector<RankPattern*>() : *capture) {
+    const Nanos usual = UpperMedian(std::move(lengths));
+    for (const std::vector<RankPattern*>& capture : captures) {
+      if (&capture == &*most) continue;
+      for (RankPattern* rank : capture) {
         const Nanos step = MedianStep(*rank);
         if (usual <= 0 || LastsAsLong(step, usual)) continue;
         if (off.empty()) ratio = static_cast<double>(step) / static_cast<double>(usual);

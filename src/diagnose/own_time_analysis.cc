@@ -257,7 +257,10 @@ void TakeExplained(const Job& job, const MovingImbalance& moving, const std::set
   constexpr Nanos kFar = 3;
   const Nanos least = lasts ? 0 : kFar * *std::max_element(it->second.begin(), it->second.end());
   std::vector<Nanos> rest(suspect->cost);
-  for (size_t s = 0; s < rest.size(); ++s) rest[s] = rest[s] - it->second[s] >= least ? rest[s] - it->second[s] : 0;
+  for (size_t s = 0; s < rest.size(); ++s) {
+    rest[s] -= it->second[s];
+    if (rest[s] < least) rest[s] = 0;
+  }
   suspect->SetCost(std::move(rest));
   suspect->is_part = true;
 }
@@ -327,8 +330,8 @@ void RunOwnTimeAnalysis(const AnalysisInput& in, AnalysisOutput* out) {
   }
   const std::vector<std::vector<Suspect>> pauses = TakePauses(in, &suspects);
   std::vector<std::vector<Suspect>> parts = SplitByClass(in, &suspects);
-  parts.push_back(SplitByFunction(in, &suspects));
   JobCallTimes calls_of(in.job);
+  parts.push_back(SplitByFunction(in, &suspects, &calls_of));
   RankCandidates all;
   const auto tell = [&](const std::vector<Suspect>& of, const std::string& suffix) {
     for (auto& [rank, candidate] : CandidatesOf(in, of, &calls_of)) {

@@ -143,22 +143,29 @@ bool IsStaggered(const Job& job, const Channel& channel, const RingOrder& order)
   return order.TellsBoth() && order.lag >= RingOrder::kLeastLag && order.lag * 100 >= transfer * 4;
 }
 
-// Whether a channel that is held against this one, without such a mark, takes as long: then no link of this one is
-// slow. In a ring that is bound by the start of its messages whoever comes last decides who ends last.
-bool IsNoSlowerThanItsLike(const Marked& mark, const std::map<int32_t, std::vector<Marked>>& marked,
-                           const std::vector<Channel>& all) {
-  const Channel& mine = *mark.channel;
-  if (mine.likes < 0) return false;
-  const auto sum_of = [](const Channel& channel) {
-    return std::accumulate(channel.actual.begin(), channel.actual.end(), Nanos{0});
+Nanos AllTransfers(const Channel& channel) {
+  return std::accumulate(channel.actual.begin(), channel.actual.end(), Nanos{0});
+}
+
+// Takes marks by ends that are so in most operations only off groups where a group that is held against them, without
+// such a mark, takes as long: then no link of theirs is slow. In a ring that is bound by the start of its messages
+// whoever comes last decides who ends last.
+void DropNoSlower(const std::vector<Channel>& all, std::map<int32_t, std::vector<Marked>>* marked) {
+  std::map<std::pair<int32_t, int32_t>, Nanos> longest;  // of those without a mark, by family and likes
+  for (const Channel& channel : all) {
+    const auto marks = marked->find(channel.group);
+    if (channel.likes < 0 || (marks != marked->end() && !marks->second.empty())) continue;
+    Nanos& most = longest[{channel.family, channel.likes}];
+    most = std::max(most, AllTransfers(channel));
+  }
+  const auto is_no_slower = [&](const Marked& m) {
+    const auto like = longest.find({m.channel->family, m.channel->likes});
+    return m.by == ToldBy::kOrder && !IsAlwaysSo(m.order) && like != longest.end() &&
+           like->second * 10 >= AllTransfers(*m.channel) * 9;
   };
-  const Nanos transfers = sum_of(mine);
-  return std::any_of(all.begin(), all.end(), [&](const Channel& other) {
-    const bool is_like = other.family == mine.family && other.likes == mine.likes && other.group != mine.group;
-    const auto marks = marked.find(other.group);
-    const bool is_marked = marks != marked.end() && !marks->second.empty();
-    return is_like && !is_marked && sum_of(other) * 10 >= transfers * 9;
-  });
+  for (auto& [group, found] : *marked) {
+    if (std::all_of(found.begin(), found.end(), is_no_slower)) found.clear();
+  }
 }
 
 }  // namespace
@@ -182,15 +189,7 @@ RingMarks MarkRings(const Job& job, const std::map<int32_t, Channels>& by_group,
                          });
     if (is_sure || ExposedPerStep(job, kinds) * 10 >= job.median_step) marked[group] = std::move(staggered);
   }
-  // Ends that are so in most operations only say less than what like groups take.
-  std::vector<int32_t> dropped;
-  for (const auto& [group, found] : marked) {
-    const bool is_doubtful = !has_device && std::all_of(found.begin(), found.end(), [&](const Marked& m) {
-      return m.by == ToldBy::kOrder && !IsAlwaysSo(m.order) && IsNoSlowerThanItsLike(m, marked, all);
-    });
-    if (is_doubtful) dropped.push_back(group);
-  }
-  for (const int32_t group : dropped) marked[group].clear();
+  if (!has_device) DropNoSlower(all, &marked);
   // What is open yet of what was asked for.
   const auto enter = [&](const std::vector<Marked>& found) {
     std::set<int32_t> open;

@@ -58,7 +58,7 @@ std::vector<Step> StepsOf(const std::vector<Mark>& marks, const StepNumbers& num
     if (overlap > 0) {
       if (seen.contains(number)) continue;                       // a slower thread is still in an earlier step
       if (overlap > kRounding && !numbers.written[i]) continue;  // a part of the step
-      if (mark.start == steps.back().start) {  // would leave the step before no time: damaged times, as where all are 0
+      if (mark.start == steps.back().start) {                    // would leave the step before no time: damaged times
         log->Add(trace::ProblemKind::kDropped, "step-mark-left-out", -1, names.Get(mark.name));
         continue;
       }

@@ -152,13 +152,25 @@ class Scoring(unittest.TestCase):
 
 
 class ArtificialScoring(unittest.TestCase):
-    def found(self, hits, *findings):
-        fault = {"kind": "data_imbalance_random", "culprit_ranks": [], "common_cause": True, "victims": {},
-                 "steps": [3, 5], "effect_over_noise": 5, "recoverable_ms_per_step": 1,
-                 "ranks_hit_in_step": {f"ProfilerStep#{s}": ranks for s, ranks in enumerate(hits)}}
-        truth = {"mesh": {"dp": 2, "tp": 2, "pp": 1}, "faults": [fault], "generator": {"spec": "seed=1"}}
+    def judge(self, fault, spec, *findings):
+        fault = {"common_cause": False, "victims": {}, "steps": [3, 5], "effect_over_noise": 5,
+                 "recoverable_ms_per_step": 1, "ranks_hit_in_step": {}, **fault}
+        truth = {"mesh": {"dp": 2, "tp": 2, "pp": 1}, "faults": [fault], "generator": {"spec": spec}}
         result = artificial_scoring.score(truth, {"findings": list(findings)})
         return result["faults"][0]["found"], len(result["false_alarms"])
+
+    def found(self, hits, *findings):
+        fault = {"kind": "data_imbalance_random", "culprit_ranks": [], "common_cause": True,
+                 "ranks_hit_in_step": {f"ProfilerStep#{s}": ranks for s, ranks in enumerate(hits)}}
+        return self.judge(fault, "seed=1", *findings)
+
+    def test_without_stacks_a_hole_is_a_pause_or_code_without_a_name(self):
+        pause = {"kind": "gc_pause", "culprit_ranks": [2]}
+        for cause in ("gc-pause", "paused-process", "slow-host-code"):
+            self.assertEqual(self.judge(pause, "seed=1", finding(cause)), (True, 0), cause)
+        self.assertEqual(self.judge(pause, "seed=1", finding("slow-host-code", function="log")), (False, 1))
+        self.assertEqual(self.judge(pause, "seed=1,stacks=1", finding("slow-host-code")), (False, 1))
+        self.assertEqual(self.judge(pause, "seed=1", finding("slow-host-code", ranks=[1])), (False, 1))
 
     def test_random_imbalance_names_no_rank(self):
         hits = [[0, 1], [], [2, 3], [0, 1]]
