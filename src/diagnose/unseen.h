@@ -14,21 +14,17 @@
 
 namespace headway::diagnose {
 
-// Members that did not take part in this operation as far as the traces show. Of a group that was inferred any rank
-// without a trace may be one. Empty for point-to-point traffic.
-[[nodiscard]] std::set<RankId> UnseenMembers(const Job& job, const trace::Collective& collective);
-
 // "rank 1, which has no trace", "ranks 1, 3, none of whose communication met the others'".
 [[nodiscard]] std::string NameUnseen(const Job& job, const std::set<RankId>& ranks);
 
 // Of what an edit takes out of transfers more than half lies in operations some of whose members nothing shows.
-// `ranks`: these; empty where it is less.
+// `ranks`: these; empty where it is less. O(members of these operations).
 [[nodiscard]] std::set<RankId> MayBeWaitedFor(const Job& job, const replay::SegmentEdit& edit);
 
 // Whether one of them has a trace whose operations met nobody: of another capture, or by a clock that is off.
 [[nodiscard]] bool AnyAtOdds(const Job& job, const std::set<RankId>& ranks);
 
-// Transfers that may be waits for members that nothing shows.
+// Transfers that may be waits for members that nothing shows. O(members of all operations).
 struct UnseenWaits {
   Nanos per_step = 0;  // exposed, mean over the ranks that show them
   std::set<RankId> ranks;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "diagnose/headline.h"
 #include "diagnose/made_mesh.h"
@@ -13,8 +16,6 @@ namespace headway::diagnose {
 namespace {
 
 using trace::CommOp;
-
-Nanos Ms(int64_t ms) { return ms * kMillisecond; }
 
 // Rank 1 of four takes 90 ms of a step of 100 ms, the others 40: they spend 60 ms in an all-reduce of 10 ms.
 std::vector<pattern::RankPattern> LateRank() {
@@ -99,6 +100,31 @@ TEST(Unseen, WhereAllMembersAreThereNothingIsLeftOpen) {
   const Diagnosis d = Diagnose(LateRank());
   EXPECT_TRUE(Of(d, "slow-fabric").empty());
   EXPECT_EQ(d.blind_to, "");
+}
+
+// Ranks 0-2 and 3-5 meet in turn for 10 ms; of rank 5 there is no trace. `taken`: off each operation of the second.
+std::set<RankId> WaitedFor(Nanos taken) {
+  MadeMesh mesh({.ranks = 6, .device = false});
+  const std::vector<int> groups = mesh.Groups("mesh_dp", {{0, 1, 2}, {3, 4, 5}});
+  for (int s = 0; s < 6; ++s) {
+    mesh.Step();
+    mesh.ComputeAll(Ms(40));
+    for (const int g : groups) mesh.Meet(g, CommOp::kAllReduce, 1'000'000, Ms(10));
+  }
+  std::vector<pattern::RankPattern> ranks = mesh.Make();
+  ranks.pop_back();
+  const Job job = JoinJob(std::move(ranks));
+  replay::SegmentEdit edit;
+  for (size_t c = 0; c < job.graph.collectives.size(); ++c) {
+    const bool is_second = job.comms.collectives[c].members.size() == 2;
+    edit.transfers.push_back({static_cast<int32_t>(c), Ms(10) - (is_second ? taken : Ms(5))});
+  }
+  return MayBeWaitedFor(job, edit);
+}
+
+TEST(Unseen, MembersWithoutATraceCountWhereMoreThanHalfIsTheirs) {
+  EXPECT_EQ(WaitedFor(Ms(6)), std::set<RankId>{5});
+  EXPECT_TRUE(WaitedFor(Ms(5)).empty());
 }
 
 }  // namespace
